@@ -1,0 +1,52 @@
+// Package delta turns changes of the lease table into the rows that readers
+// apply, and says where rows go.
+package delta
+
+import (
+	"context"
+	"time"
+
+	"github.com/eurekaless/registry/core/eureka"
+)
+
+// Row is one change of one instance as readers apply it. A reader applies a
+// row only when its Version is greater than the one that it holds for the key,
+// tombstones included: arrival order, repetition and clocks do not matter.
+type Row struct {
+	Key     eureka.Key
+	Version int64
+	// Instance is the whole instance, also when it is DELETED (then as it
+	// last was); its Action says what happened. Shared, never changed.
+	Instance *eureka.InstanceInfo
+	// Sequence is the stream record's sequence number, digits of up to 40
+	// places; it only makes a row's key unique, so repeats overwrite.
+	Sequence string
+	// Written is when the row was written, on the writer's clock. Readers cut
+	// by it. The writer of the row sets it, the time of the change does not
+	// count: a late record must still fall into every reader's window.
+	Written time.Time
+}
+
+// Deleted reports whether the row takes the instance away.
+func (r *Row) Deleted() bool { return r.Instance.Action == eureka.Deleted }
+
+// Sink takes rows. Put is idempotent for rows of equal Written, Sequence and
+// Key.
+type Sink interface {
+	// Put writes rows. When some were not written it returns an
+	// [UnwrittenError]; the others are durable.
+	Put(ctx context.Context, rows []Row) error
+}
+
+// UnwrittenError says which rows could not be written.
+type UnwrittenError struct {
+	// Indexes are positions in the slice that was given to Put, ascending.
+	Indexes []int
+	Err     error
+}
+
+// Error returns the cause.
+func (e *UnwrittenError) Error() string { return "rows not written: " + e.Err.Error() }
+
+// Unwrap returns the cause.
+func (e *UnwrittenError) Unwrap() error { return e.Err }

@@ -1,0 +1,104 @@
+// Package lease holds a lease and its arithmetic: pure functions of a lease
+// and a time. It is the one home of Eureka's rules about time and about which
+// status counts.
+package lease
+
+import (
+	"time"
+
+	"github.com/eurekaless/registry/core/eureka"
+)
+
+// Lease is one instance's entry in the lease table, as Eureka's
+// Lease<InstanceInfo>, or the tombstone of one. A Lease read from a store
+// belongs to the caller; its Instance is shared and must not be changed.
+type Lease struct {
+	Key eureka.Key
+	// Instance is what was registered, with the instance's own word on its
+	// status; nil in a tombstone. [Lease.Effective] is what readers see.
+	Instance *eureka.InstanceInfo
+	// Version is the only order between the states of one instance. Each
+	// write that changes what readers see makes it greater; renewals leave it
+	// alone. Tombstones have one too.
+	Version int64
+	// Status is the effective status.
+	Status eureka.Status
+	// Overridden is the administrator's override; empty when there is none. A
+	// tombstone left by an eviction may keep one.
+	Overridden eureka.Status
+	Action     eureka.ActionType
+	// Dirty is on the client's clock, the other times are on the servers'.
+	Dirty      time.Time
+	Updated    time.Time
+	Registered time.Time
+	Renewed    time.Time
+	// ServiceUp is when the instance was first UP; zero before.
+	ServiceUp time.Time
+	Interval  time.Duration
+	Duration  time.Duration
+	// Gone is when a tombstone was cancelled or evicted; zero in a lease.
+	Gone time.Time
+}
+
+// Tombstone reports whether the lease was cancelled or evicted.
+func (l *Lease) Tombstone() bool { return l.Instance == nil }
+
+// Effective returns the instance as readers see it, or nil for a tombstone.
+// Maps are shared with Instance.
+func (l *Lease) Effective() *eureka.InstanceInfo {
+	if l.Instance == nil {
+		return nil
+	}
+	out := *l.Instance
+	out.Status = l.Status
+	out.OverriddenStatus = l.Overridden
+	if out.OverriddenStatus == "" {
+		out.OverriddenStatus = eureka.Unknown
+	}
+	out.Action = l.Action
+	out.LastDirty, out.LastUpdated = l.Dirty, l.Updated
+	out.Lease = eureka.LeaseInfo{
+		RenewalInterval: l.Interval,
+		Duration:        l.Duration,
+		Registered:      l.Registered,
+		LastRenewed:     l.Renewed,
+		ServiceUp:       l.ServiceUp,
+	}
+	return &out
+}
+
+// End returns when the lease expires unless it is renewed: one duration after
+// the last renewal. (Netflix's code makes it two by accident and documents
+// one.)
+func (l *Lease) End() time.Time { return l.Renewed.Add(l.Duration) }
+
+// Expired reports whether the lease ended more than allowance before now. The
+// allowance covers clocks that differ and an eviction pass that is late. A
+// tombstone is not expired.
+func (l *Lease) Expired(now time.Time, allowance time.Duration) bool {
+	return !l.Tombstone() && now.After(l.End().Add(allowance))
+}
+
+// Silent returns for how long the lease has not been renewed.
+func (l *Lease) Silent(now time.Time) time.Duration { return now.Sub(l.Renewed) }
+
+// EffectiveStatus returns the status that readers see: an instance that does
+// not offer itself (neither UP nor OUT_OF_SERVICE) is believed; otherwise an
+// override counts; otherwise the instance's own word. The stock server also
+// keeps the status of an existing lease, since a peer may know better; with
+// one store there is no such peer (TestH28).
+func EffectiveStatus(own, overridden eureka.Status) eureka.Status {
+	if own != eureka.Up && own != eureka.OutOfService {
+		return own
+	}
+	if HasOverride(overridden) {
+		return overridden
+	}
+	return own
+}
+
+// HasOverride reports whether the status is an override: UNKNOWN and the
+// empty one mean none.
+func HasOverride(overridden eureka.Status) bool {
+	return overridden != "" && overridden != eureka.Unknown
+}

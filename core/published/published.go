@@ -1,0 +1,63 @@
+// Package published holds what the evict function publishes for readers: a
+// snapshot of the whole registry, statistics, and the last registrations and
+// cancellations.
+package published
+
+import (
+	"time"
+
+	"github.com/eurekaless/registry/core/eureka"
+)
+
+// Snapshot is the registry as one scan found it.
+type Snapshot struct {
+	// Began is when the scan began. Every write that was acknowledged before
+	// is in it; rows written since a minute before it complete it.
+	Began   time.Time
+	Entries []Entry
+}
+
+// Entry is one item of a snapshot. Absence has a version too.
+type Entry struct {
+	Key     eureka.Key
+	Version int64
+	// Instance is the effective instance; nil for a tombstone.
+	Instance *eureka.InstanceInfo
+}
+
+// Statistics describes the registry at the last eviction pass.
+type Statistics struct {
+	// Pass is when the pass began.
+	Pass time.Time
+	// Leases counts live leases.
+	Leases int
+	// Expected and Seen count leases that should have renewed, and did.
+	Expected int
+	Seen     int
+	// Threshold is the number at or below which Seen means self-preservation.
+	Threshold int
+	// SelfPreservation says that evictions are held back; Enabled, that the
+	// setting allows it.
+	SelfPreservation bool
+	Enabled          bool
+	// Evicted counts this pass's evictions.
+	Evicted int
+	// HashCode is the apps hash code of what the pass found.
+	HashCode string
+}
+
+// Recent is the last registrations and cancellations, newest first, at most
+// [RecentLimit] of each.
+type Recent struct {
+	Registered []Event
+	Cancelled  []Event
+}
+
+// RecentLimit is the length of each list of [Recent], as on the stock server.
+const RecentLimit = 1000
+
+// Event is one registration, cancellation or eviction.
+type Event struct {
+	Time time.Time
+	Key  eureka.Key
+}
