@@ -1,0 +1,249 @@
+// Package registry holds the operations that change the registry: register,
+// renew, cancel, status override and metadata, each one conditional write in
+// the usual case. Reads of lists are core/readcache's.
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/lease"
+)
+
+// DefaultOverrideKept is how long an override outlives an eviction.
+const DefaultOverrideKept = time.Hour
+
+// maxTries bounds the tries of a write that rivals keep overtaking. Each lost
+// try means that another write of the same instance succeeded.
+const maxTries = 10
+
+// Config is what a [Registry] works with.
+type Config struct {
+	// Store is the lease table; required.
+	Store Store
+	// Now is the servers' clock; default time.Now.
+	Now func() time.Time
+	// OverrideKept is how long a tombstone's override still counts; default
+	// [DefaultOverrideKept].
+	OverrideKept time.Duration
+	// MaxMetadata is how many metadata entries an instance may have; 0: any.
+	MaxMetadata int
+}
+
+// Registry changes leases. It holds no state and is safe for concurrent use.
+type Registry struct {
+	store        Store
+	now          func() time.Time
+	overrideKept time.Duration
+	maxMetadata  int
+}
+
+// New returns a registry on cfg.Store.
+func New(cfg Config) *Registry {
+	r := &Registry{store: cfg.Store, now: cfg.Now, overrideKept: cfg.OverrideKept, maxMetadata: cfg.MaxMetadata}
+	if r.now == nil {
+		r.now = time.Now
+	}
+	if r.overrideKept == 0 {
+		r.overrideKept = DefaultOverrideKept
+	}
+	return r
+}
+
+// clock returns the time as stores keep it, to the millisecond.
+func (r *Registry) clock() time.Time { return r.now().Truncate(time.Millisecond) }
+
+// Instance reads one instance from the table itself, strongly consistent: an
+// instance sees its own registration at once. It returns
+// eureka.ErrLeaseNotFound when there is none.
+func (r *Registry) Instance(ctx context.Context, key eureka.Key) (*eureka.InstanceInfo, error) {
+	l, err := r.get(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", key, err)
+	}
+	return l.Effective(), nil
+}
+
+// get reads a live lease.
+func (r *Registry) get(ctx context.Context, key eureka.Key) (*lease.Lease, error) {
+	l, err := r.store.Get(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if l.Tombstone() {
+		return nil, eureka.ErrLeaseNotFound
+	}
+	return l, nil
+}
+
+// Register takes a registration: an override that the instance has wins over
+// its own word; a stored registration with a newer dirty timestamp is renewed
+// and kept, and that is a success too.
+func (r *Registry) Register(ctx context.Context, info *eureka.InstanceInfo) error {
+	if err := r.register(ctx, r.newLease(info)); err != nil {
+		return fmt.Errorf("register %s: %w", info.Key(), err)
+	}
+	return nil
+}
+
+// newLease returns the lease of a registration as if nothing were stored.
+func (r *Registry) newLease(info *eureka.InstanceInfo) lease.Lease {
+	now := r.clock()
+	l := lease.Lease{
+		Key: info.Key(), Instance: info,
+		Action: eureka.Added, Dirty: info.LastDirty,
+		Updated: now, Registered: now, Renewed: now,
+		Interval: info.Lease.RenewalInterval, Duration: info.Lease.Duration,
+	}
+	if l.Dirty.IsZero() {
+		l.Dirty = now
+	}
+	if l.Interval <= 0 {
+		l.Interval = eureka.DefaultRenewalInterval
+	}
+	if l.Duration <= 0 {
+		l.Duration = eureka.DefaultLeaseDuration
+	}
+	return override(l, info.OverriddenStatus)
+}
+
+// override returns the lease under an override.
+func override(l lease.Lease, overridden eureka.Status) lease.Lease {
+	l.Overridden = ""
+	if lease.HasOverride(overridden) {
+		l.Overridden = overridden
+	}
+	l.Status = lease.EffectiveStatus(l.Instance.Status, l.Overridden)
+	l.ServiceUp = time.Time{}
+	if l.Status == eureka.Up {
+		l.ServiceUp = l.Registered
+	}
+	return l
+}
+
+// register tries as for an instance without override first, which is right
+// for nearly all; what the failed condition shows decides the next try.
+func (r *Registry) register(ctx context.Context, l lease.Lease) error {
+	try := Registration{Lease: l}
+	for range maxTries {
+		found, err := failedCondition(r.store.Register(ctx, try))
+		if err != nil || found == nil {
+			return err
+		}
+		stored := found.Stored
+		if stored != nil && !stored.Tombstone() && stored.Dirty.After(try.Lease.Dirty) {
+			if kept, err := r.keepNewer(ctx, stored, l.Renewed); err != nil || kept {
+				return err
+			}
+			try.Lease.Dirty = stored.Dirty
+		}
+		try = r.nextTry(l, try.Lease.Dirty, stored)
+	}
+	return eureka.ErrConflict
+}
+
+// keepNewer renews a stored registration that is newer than the one that
+// came. It reports false when that is not possible, since the lease is gone
+// meanwhile or its status is UNKNOWN: after a removed override the instance
+// was asked to register again, so its registration is taken then, whatever its
+// timestamp (TestRegisterAfterRemovedOverride).
+func (r *Registry) keepNewer(ctx context.Context, stored *lease.Lease, now time.Time) (bool, error) {
+	if stored.Status == eureka.Unknown {
+		return false, nil
+	}
+	found, err := failedCondition(r.store.Renew(ctx, Renewal{Key: stored.Key, Now: now}))
+	return err == nil && found == nil, err
+}
+
+// nextTry returns the registration for an item in the given state.
+func (r *Registry) nextTry(l lease.Lease, dirty time.Time, stored *lease.Lease) Registration {
+	next := Registration{Lease: l}
+	if stored != nil && lease.HasOverride(stored.Overridden) {
+		next.Stored = stored.Overridden
+		if !stored.Tombstone() || l.Registered.Sub(stored.Gone) < r.overrideKept {
+			next.Lease = override(l, stored.Overridden)
+		}
+	}
+	next.Lease.Dirty = dirty
+	return next
+}
+
+// Renew takes a heartbeat. dirty is the client's last dirty timestamp; zero
+// when it gave none. eureka.ErrLeaseNotFound asks the client to register:
+// there is no lease, or an older registration than the client's, or its
+// status is UNKNOWN.
+func (r *Registry) Renew(ctx context.Context, key eureka.Key, dirty time.Time) error {
+	found, err := failedCondition(r.store.Renew(ctx, Renewal{Key: key, Now: r.clock(), Dirty: dirty}))
+	if found != nil {
+		err = eureka.ErrLeaseNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("renew %s: %w", key, err)
+	}
+	return nil
+}
+
+// RenewReplicated takes a heartbeat that a peer passes on. When the peer's
+// registration is older than the stored one, the lease is renewed and the
+// stored instance returned, for the peer to take over (409 on the wire).
+func (r *Registry) RenewReplicated(ctx context.Context, key eureka.Key, dirty time.Time) (*eureka.InstanceInfo, error) {
+	newer, err := r.renewReplicated(ctx, key, dirty)
+	if err != nil {
+		return nil, fmt.Errorf("renew %s for a peer: %w", key, err)
+	}
+	return newer, nil
+}
+
+func (r *Registry) renewReplicated(ctx context.Context, key eureka.Key, dirty time.Time) (*eureka.InstanceInfo, error) {
+	now := r.clock()
+	found, err := failedCondition(r.store.Renew(ctx, Renewal{Key: key, Now: now, Dirty: dirty, Exact: !dirty.IsZero()}))
+	if err != nil || found == nil {
+		return nil, err
+	}
+	stored := found.Stored
+	if stored == nil || stored.Tombstone() || !stored.Dirty.After(dirty) {
+		return nil, eureka.ErrLeaseNotFound
+	}
+	found, err = failedCondition(r.store.Renew(ctx, Renewal{Key: key, Now: now}))
+	if found != nil {
+		err = eureka.ErrLeaseNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	stored.Renewed = now
+	return stored.Effective(), nil
+}
+
+// Cancel ends a lease and its override. It returns eureka.ErrLeaseNotFound
+// when there is none.
+func (r *Registry) Cancel(ctx context.Context, key eureka.Key) error {
+	now := r.clock()
+	found, err := failedCondition(r.store.Cancel(ctx, key, now))
+	if found != nil && !cancelledAt(found.Stored, now) {
+		err = eureka.ErrLeaseNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("cancel %s: %w", key, err)
+	}
+	return nil
+}
+
+// cancelledAt reports whether the tombstone is the one that this request
+// wrote, by a try whose answer was lost.
+func cancelledAt(stored *lease.Lease, now time.Time) bool {
+	return stored != nil && stored.Tombstone() && stored.Gone.Equal(now)
+}
+
+// failedCondition splits the answer of a conditional write: a failed condition
+// is a finding, every other error stays one.
+func failedCondition(err error) (*ConditionFailedError, error) {
+	var found *ConditionFailedError
+	if errors.As(err, &found) {
+		return found, nil
+	}
+	return nil, err
+}

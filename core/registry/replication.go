@@ -1,0 +1,97 @@
+package registry
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/eurekaless/registry/core/eureka"
+)
+
+// Actions that peers replicate, as the protocol spells them.
+const (
+	ActionRegister             = "Register"
+	ActionHeartbeat            = "Heartbeat"
+	ActionCancel               = "Cancel"
+	ActionStatusUpdate         = "StatusUpdate"
+	ActionDeleteStatusOverride = "DeleteStatusOverride"
+)
+
+// replicationWorkers is how many instances of a batch are worked at once.
+const replicationWorkers = 16
+
+// Replicated is one operation that a peer passes on.
+type Replicated struct {
+	Key    eureka.Key
+	Action string
+	Status eureka.Status
+	Dirty  time.Time
+	// Instance is the registration of a Register.
+	Instance *eureka.InstanceInfo
+}
+
+// Outcome is what became of a [Replicated].
+type Outcome struct {
+	// Newer is the stored instance, when a heartbeat came from a peer with an
+	// older one.
+	Newer *eureka.InstanceInfo
+	Err   error
+}
+
+// Replicate does a batch. Operations on one instance keep their order,
+// different instances run side by side. The outcomes are in the batch's order.
+func (r *Registry) Replicate(ctx context.Context, batch []Replicated) []Outcome {
+	outcomes := make([]Outcome, len(batch))
+	byKey := map[eureka.Key][]int{}
+	var keys []eureka.Key
+	for i, op := range batch {
+		if byKey[op.Key] == nil {
+			keys = append(keys, op.Key)
+		}
+		byKey[op.Key] = append(byKey[op.Key], i)
+	}
+	queue := make(chan eureka.Key, len(keys))
+	for _, k := range keys {
+		queue <- k
+	}
+	close(queue)
+	var workers sync.WaitGroup
+	for range min(replicationWorkers, len(keys)) {
+		workers.Go(func() {
+			for key := range queue {
+				for _, i := range byKey[key] {
+					outcomes[i].Newer, outcomes[i].Err = r.replicate(ctx, batch[i])
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return outcomes
+}
+
+// replicate does one operation.
+func (r *Registry) replicate(ctx context.Context, op Replicated) (*eureka.InstanceInfo, error) {
+	switch op.Action {
+	case ActionRegister:
+		if op.Instance == nil {
+			return nil, eureka.Invalidf("instanceInfo", "missing in a %s", op.Action)
+		}
+		return nil, r.Register(ctx, op.Instance)
+	case ActionHeartbeat:
+		return r.RenewReplicated(ctx, op.Key, op.Dirty)
+	case ActionCancel:
+		return nil, r.Cancel(ctx, op.Key)
+	case ActionStatusUpdate:
+		if op.Status == "" {
+			return nil, eureka.Invalidf("status", "missing in a %s", op.Action)
+		}
+		return nil, r.SetStatus(ctx, op.Key, op.Status, op.Dirty)
+	case ActionDeleteStatusOverride:
+		status := op.Status
+		if status == "" {
+			status = eureka.Unknown
+		}
+		return nil, r.RemoveOverride(ctx, op.Key, status, op.Dirty)
+	}
+	return nil, eureka.Invalidf("action", "%q is none of the protocol's", op.Action)
+}
