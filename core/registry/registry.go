@@ -134,40 +134,41 @@ func (r *Registry) register(ctx context.Context, l lease.Lease) error {
 			return err
 		}
 		stored := found.Stored
-		if stored != nil && !stored.Tombstone() && stored.Dirty.After(try.Lease.Dirty) {
-			if kept, err := r.keepNewer(ctx, stored, l.Renewed); err != nil || kept {
+		if keeps(stored, try.Lease.Dirty) {
+			found, err = failedCondition(r.store.Renew(ctx, Renewal{Key: l.Key, Now: l.Renewed}))
+			if err != nil || found == nil {
 				return err
 			}
-			try.Lease.Dirty = stored.Dirty
 		}
-		try = r.nextTry(l, try.Lease.Dirty, stored)
+		try = r.nextTry(l, stored)
 	}
 	return eureka.ErrConflict
 }
 
-// keepNewer renews a stored registration that is newer than the one that
-// came. It reports false when that is not possible, since the lease is gone
-// meanwhile or its status is UNKNOWN: after a removed override the instance
-// was asked to register again, so its registration is taken then, whatever its
-// timestamp (TestRegisterAfterRemovedOverride).
-func (r *Registry) keepNewer(ctx context.Context, stored *lease.Lease, now time.Time) (bool, error) {
-	if stored.Status == eureka.Unknown {
-		return false, nil
-	}
-	found, err := failedCondition(r.store.Renew(ctx, Renewal{Key: stored.Key, Now: now}))
-	return err == nil && found == nil, err
+// keeps reports whether the stored lease is a newer registration, to be
+// renewed and kept. One whose status is UNKNOWN is not: its override was
+// removed, and the instance was asked to register again, so that registration
+// is taken whatever its timestamp (TestRegisterAfterRemovedOverride).
+func keeps(stored *lease.Lease, dirty time.Time) bool {
+	return stored != nil && !stored.Tombstone() &&
+		stored.Dirty.After(dirty) && stored.Status != eureka.Unknown
 }
 
 // nextTry returns the registration for an item in the given state.
-func (r *Registry) nextTry(l lease.Lease, dirty time.Time, stored *lease.Lease) Registration {
+func (r *Registry) nextTry(l lease.Lease, stored *lease.Lease) Registration {
 	next := Registration{Lease: l}
-	if stored != nil && lease.HasOverride(stored.Overridden) {
+	if stored == nil {
+		return next
+	}
+	if lease.HasOverride(stored.Overridden) {
 		next.Stored = stored.Overridden
 		if !stored.Tombstone() || l.Registered.Sub(stored.Gone) < r.overrideKept {
 			next.Lease = override(l, stored.Overridden)
 		}
 	}
-	next.Lease.Dirty = dirty
+	if !stored.Tombstone() && stored.Status == eureka.Unknown && stored.Dirty.After(l.Dirty) {
+		next.Lease.Dirty = stored.Dirty
+	}
 	return next
 }
 

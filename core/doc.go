@@ -1,0 +1,29 @@
+// Package core is the root of the registry's core, which knows nothing of AWS.
+// This page is the map of the system.
+//
+// A request goes one way: handler -> core -> store.
+//
+//	core/httpapi     routes, formats, status codes: the net/http handler
+//	core/registry    register, renew, cancel, status override, metadata
+//	core/readcache   the read-only view that lists are served from
+//	core/eviction    the scheduled pass: expiry, self-preservation, healing
+//	core/delta       change of the lease table -> row that readers apply
+//	core/published   what the pass leaves for readers: snapshot, statistics
+//	core/wire        Eureka's JSON and XML, both directions
+//	core/lease       a lease and its arithmetic, pure functions of time
+//	core/eureka      the domain types and every sentinel error
+//	core/discovery   the Go client
+//
+// Where an operation of Eureka is:
+//
+//	operation        handler (core/httpapi)  core                            DynamoDB call (storage/dynamodb)
+//	register         write.go register       registry.Registry.Register      lease.go Register
+//	renew            write.go renew          registry.Registry.Renew         lease.go Renew
+//	cancel           write.go cancel         registry.Registry.Cancel        lease.go Cancel
+//	status override  write.go setStatus      registry.Registry.SetStatus     lease.go Get, Update
+//	fetch            read.go applications    readcache.Cache.View            delta.go Deltas
+//	evict            functions/handlers      eviction.Runner.Run             evict.go Evict
+//
+// Imports go downward only: httpapi -> registry, readcache, wire -> delta,
+// published, lease -> eureka; imports_test.go holds it.
+package core

@@ -1,0 +1,96 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/eurekaless/registry/core/eureka"
+)
+
+// statuses is the one table from sentinel errors to HTTP statuses. What it
+// does not name is 500. retry says that the client may try again later.
+var statuses = []struct {
+	err    error
+	status int
+	retry  bool
+}{
+	{eureka.ErrInvalid, http.StatusBadRequest, false},
+	{eureka.ErrTooLarge, http.StatusRequestEntityTooLarge, false},
+	{errMediaType, http.StatusUnsupportedMediaType, false},
+	{errNotAcceptable, http.StatusNotAcceptable, false},
+	{eureka.ErrLeaseNotFound, http.StatusNotFound, false},
+	{eureka.ErrNotFound, http.StatusNotFound, false},
+	{eureka.ErrConflict, http.StatusServiceUnavailable, true},
+	{eureka.ErrThrottled, http.StatusServiceUnavailable, true},
+	{eureka.ErrUnavailable, http.StatusServiceUnavailable, true},
+	{context.DeadlineExceeded, http.StatusServiceUnavailable, true},
+	{context.Canceled, http.StatusServiceUnavailable, true},
+}
+
+// Sentinels of this package.
+var (
+	errMediaType     = errors.New("send application/json or application/xml")
+	errNotAcceptable = errors.New("answer too large for the gateway")
+)
+
+// retryAfterSeconds is what clients are told to wait.
+const retryAfterSeconds = "1"
+
+// statusOf returns the HTTP status of an error, and whether to try again.
+func statusOf(err error) (status int, retry bool) {
+	for _, s := range statuses {
+		if errors.Is(err, s.err) {
+			return s.status, s.retry
+		}
+	}
+	return http.StatusInternalServerError, false
+}
+
+// writeError answers an error. A heartbeat's 404 has no body: Java clients
+// decode whatever comes, fail on a document, and would never register again
+// (TestH6).
+func (h *Handler) writeError(w http.ResponseWriter, r *http.Request, t target, err error) {
+	status, retry := statusOf(err)
+	if status >= http.StatusInternalServerError && r.Context().Err() != context.Canceled {
+		h.cfg.Logger.ErrorContext(r.Context(), "request failed",
+			"method", r.Method, "path", r.URL.Path, "status", status, "error", err)
+	}
+	if retry {
+		w.Header().Set("Retry-After", retryAfterSeconds)
+	}
+	if status == http.StatusNotFound && t.resource == resourceInstance && r.Method == http.MethodPut {
+		w.WriteHeader(status)
+		return
+	}
+	writeMessage(w, status, message(status, err))
+}
+
+// message is what an error's body says. A fault of the server shows nothing of
+// its inside.
+func message(status int, err error) string {
+	var invalid *eureka.InvalidError
+	switch {
+	case errors.As(err, &invalid):
+		return invalid.Error()
+	case status == http.StatusInternalServerError:
+		return "internal error"
+	case status == http.StatusServiceUnavailable:
+		return "the registry's store does not answer; try again"
+	case status == http.StatusNotFound:
+		return "not found"
+	}
+	return err.Error()
+}
+
+// writeMessage answers {"error": text}.
+func writeMessage(w http.ResponseWriter, status int, text string) {
+	body, _ := json.Marshal(struct { // a struct of one text always encodes
+		Error string `json:"error"`
+	}{text})
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	w.Write(append(body, '\n')) // a client that is gone needs no answer
+}

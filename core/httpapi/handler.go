@@ -1,0 +1,117 @@
+// Package httpapi is the registry's HTTP surface: Eureka's REST API as a
+// net/http handler, the same behind API Gateway and on a laptop. Paths, status
+// codes, formats and headers are decided here; bodies are core/wire's and
+// core/readcache's.
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/eurekaless/registry/core/published"
+	"github.com/eurekaless/registry/core/readcache"
+	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/core/wire"
+)
+
+// DefaultMaxBody is the largest request body, in bytes.
+const DefaultMaxBody = 1 << 20
+
+// Publications are what the eviction published, for the pages.
+type Publications interface {
+	Statistics(ctx context.Context) (published.Statistics, error)
+	Recent(ctx context.Context) (published.Recent, error)
+}
+
+// Config is what a [Handler] works with. A function that only writes needs no
+// Cache and Publications; their routes answer 404 then.
+type Config struct {
+	// Registry serves changes and reads of one instance; required.
+	Registry *registry.Registry
+	// Cache serves reads of lists.
+	Cache *readcache.Cache
+	// Publications serve /status and /lastn.
+	Publications Publications
+	// Limits are those of the decoders.
+	Limits wire.Limits
+	// MaxBody is the largest request body in bytes, before and after
+	// decompression; default [DefaultMaxBody].
+	MaxBody int64
+	// Fits reports whether an answer of these bytes gets through the gateway
+	// in front; nil: all do. binary says that it goes as base64.
+	Fits func(body []byte, binary bool) bool
+	// Region and Environment are shown on the status page.
+	Region      string
+	Environment string
+	// Now is the servers' clock; default time.Now.
+	Now func() time.Time
+	// Logger gets what failed; default slog.Default().
+	Logger *slog.Logger
+}
+
+// Handler serves the API. It is safe for concurrent use.
+type Handler struct {
+	cfg     Config
+	started time.Time
+	routes  map[routeKey]Route
+	methods map[resource]string
+}
+
+// New returns a handler for cfg.
+func New(cfg Config) *Handler {
+	if cfg.MaxBody == 0 {
+		cfg.MaxBody = DefaultMaxBody
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.Default()
+	}
+	h := &Handler{cfg: cfg, started: cfg.Now(), routes: map[routeKey]Route{}, methods: map[resource]string{}}
+	for _, r := range Routes() {
+		h.add(r, r.Method)
+		if r.Method == http.MethodGet {
+			h.add(r, http.MethodHead)
+		}
+	}
+	return h
+}
+
+func (h *Handler) add(r Route, method string) {
+	h.routes[routeKey{r.resource, method}] = r
+	if allowed := h.methods[r.resource]; allowed != "" {
+		method = allowed + ", " + method
+	}
+	h.methods[r.resource] = method
+}
+
+// ServeHTTP answers one request.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	t, err := parsePath(r.URL)
+	if err != nil {
+		h.writeError(w, r, t, err)
+		return
+	}
+	route, ok := h.routes[routeKey{t.resource, r.Method}]
+	if !ok {
+		h.writeNoRoute(w, t)
+		return
+	}
+	if err := route.serve(h, w, r, t); err != nil {
+		h.writeError(w, r, t, err)
+	}
+}
+
+// writeNoRoute answers a path or method that is not there.
+func (h *Handler) writeNoRoute(w http.ResponseWriter, t target) {
+	allowed := h.methods[t.resource]
+	if allowed == "" {
+		writeMessage(w, http.StatusNotFound, "no such path")
+		return
+	}
+	w.Header().Set("Allow", allowed)
+	writeMessage(w, http.StatusMethodNotAllowed, "this path takes "+allowed)
+}

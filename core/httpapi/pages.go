@@ -1,0 +1,184 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/xml"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/published"
+	"github.com/eurekaless/registry/core/wire"
+)
+
+// statusDocument is the answer of /status: Netflix's status page as far as a
+// registry without servers has such things. Times are RFC 3339 in UTC.
+type statusDocument struct {
+	XMLName          xml.Name         `json:"-" xml:"statusInfo"`
+	GeneralStats     generalStats     `json:"generalStats" xml:"generalStats"`
+	ApplicationStats applicationStats `json:"applicationStats" xml:"applicationStats"`
+	IsHealthy        bool             `json:"isHealthy" xml:"isHealthy"`
+}
+
+type generalStats struct {
+	Environment string `json:"environment" xml:"environment"`
+	Region      string `json:"region" xml:"region"`
+	CurrentTime string `json:"current-time" xml:"current-time"`
+	// Uptime is that of this process or container, in seconds.
+	Uptime int64 `json:"server-uptime-seconds" xml:"server-uptime-seconds"`
+}
+
+type applicationStats struct {
+	Leases    int `json:"leases" xml:"leases"`
+	Expected  int `json:"expected-renewals" xml:"expected-renewals"`
+	Seen      int `json:"seen-renewals" xml:"seen-renewals"`
+	Threshold int `json:"renewal-threshold" xml:"renewal-threshold"`
+	// SelfPreservation says that evictions are held back now;
+	// SelfPreservationEnabled, that they may be.
+	SelfPreservation        bool   `json:"self-preservation" xml:"self-preservation"`
+	SelfPreservationEnabled bool   `json:"self-preservation-enabled" xml:"self-preservation-enabled"`
+	Evicted                 int    `json:"evicted-last-pass" xml:"evicted-last-pass"`
+	LastPass                string `json:"last-eviction-pass,omitempty" xml:"last-eviction-pass,omitempty"`
+	HashCode                string `json:"apps__hashcode" xml:"apps__hashcode"`
+}
+
+// status answers GET /status with what the last eviction pass found.
+func (h *Handler) status(w http.ResponseWriter, r *http.Request, _ target) error {
+	if h.cfg.Publications == nil {
+		return eureka.ErrNotFound
+	}
+	stats, err := h.cfg.Publications.Statistics(r.Context())
+	if err != nil {
+		return fmt.Errorf("status: %w", err)
+	}
+	return writeDocument(w, r, http.StatusOK, h.statusDocument(r.Context(), stats))
+}
+
+func (h *Handler) statusDocument(ctx context.Context, s published.Statistics) statusDocument {
+	now := h.cfg.Now()
+	d := statusDocument{
+		GeneralStats: generalStats{
+			Environment: h.cfg.Environment, Region: h.cfg.Region,
+			CurrentTime: formatTime(now), Uptime: int64(now.Sub(h.started).Seconds()),
+		},
+		ApplicationStats: applicationStats{
+			Leases: s.Leases, Expected: s.Expected, Seen: s.Seen, Threshold: s.Threshold,
+			SelfPreservation: s.SelfPreservation, SelfPreservationEnabled: s.Enabled,
+			Evicted: s.Evicted, HashCode: s.HashCode,
+		},
+		IsHealthy: len(h.faults(ctx)) == 0,
+	}
+	if !s.Pass.IsZero() {
+		d.ApplicationStats.LastPass = formatTime(s.Pass)
+	}
+	return d
+}
+
+// recentDocument is the answer of /lastn, newest first.
+type recentDocument struct {
+	XMLName    xml.Name      `json:"-" xml:"lastN"`
+	Registered []recentEvent `json:"registered" xml:"registered>lease"`
+	Cancelled  []recentEvent `json:"cancelled" xml:"cancelled>lease"`
+}
+
+type recentEvent struct {
+	Time string `json:"time" xml:"time"`
+	App  string `json:"app" xml:"app"`
+	ID   string `json:"instanceId" xml:"instanceId"`
+}
+
+// lastN answers GET /lastn: the last registrations and cancellations.
+func (h *Handler) lastN(w http.ResponseWriter, r *http.Request, _ target) error {
+	if h.cfg.Publications == nil {
+		return eureka.ErrNotFound
+	}
+	recent, err := h.cfg.Publications.Recent(r.Context())
+	if err != nil {
+		return fmt.Errorf("last leases: %w", err)
+	}
+	return writeDocument(w, r, http.StatusOK, recentDocument{
+		Registered: recentEvents(recent.Registered), Cancelled: recentEvents(recent.Cancelled),
+	})
+}
+
+func recentEvents(events []published.Event) []recentEvent {
+	out := make([]recentEvent, len(events))
+	for i, e := range events {
+		out[i] = recentEvent{Time: formatTime(e.Time), App: e.Key.App, ID: e.Key.ID}
+	}
+	return out
+}
+
+// healthDocument is the answer of /health.
+type healthDocument struct {
+	XMLName xml.Name `json:"-" xml:"health"`
+	Status  string   `json:"status" xml:"status"`
+	Reasons []string `json:"reasons,omitempty" xml:"reasons>reason,omitempty"`
+}
+
+// health answers GET /health for load balancers: 200 only when reads are fresh
+// and the table answers.
+func (h *Handler) health(w http.ResponseWriter, r *http.Request, _ target) error {
+	faults := h.faults(r.Context())
+	if len(faults) == 0 {
+		return writeDocument(w, r, http.StatusOK, healthDocument{Status: string(eureka.Up)})
+	}
+	w.Header().Set("Retry-After", retryAfterSeconds)
+	return writeDocument(w, r, http.StatusServiceUnavailable, healthDocument{Status: string(eureka.Down), Reasons: faults})
+}
+
+// faults says what is wrong with reading, in words that show no inside.
+func (h *Handler) faults(ctx context.Context) []string {
+	var faults []string
+	if h.cfg.Cache != nil {
+		view, err := h.cfg.Cache.View(ctx)
+		switch {
+		case err != nil:
+			faults = append(faults, "the registry could not be loaded")
+		case view.Stale():
+			faults = append(faults, "the registry's view is "+seconds(view.Age(h.cfg.Now()))+" s old and could not be refreshed")
+		}
+	}
+	if h.cfg.Publications != nil {
+		if _, err := h.cfg.Publications.Statistics(ctx); err != nil {
+			faults = append(faults, "the table does not answer")
+		}
+	}
+	return faults
+}
+
+// writeDocument answers with a document of the pages, JSON or XML by the rule
+// of the API, but JSON where nothing is asked for: these pages have no clients
+// that expect XML.
+func writeDocument(w http.ResponseWriter, r *http.Request, status int, document any) error {
+	format := wire.JSON
+	if accept := r.Header.Get("Accept"); accept != "" && accept != "*/*" {
+		format = encoding(r).Format
+	}
+	body, err := marshal(format, document)
+	if err != nil {
+		return fmt.Errorf("encode %T: %w", document, err)
+	}
+	w.Header().Set("Content-Type", format.ContentType())
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Vary", "Accept")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		w.Write(body) // a client that is gone needs no answer
+	}
+	return nil
+}
+
+func marshal(format wire.Format, document any) ([]byte, error) {
+	if format == wire.XML {
+		return xml.MarshalIndent(document, "", "  ")
+	}
+	return json.MarshalIndent(document, "", "  ")
+}
+
+// formatTime returns a time as the pages show it.
+func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }

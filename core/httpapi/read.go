@@ -1,0 +1,170 @@
+package httpapi
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/readcache"
+	"github.com/eurekaless/registry/core/wire"
+)
+
+// vary names the headers that choose a representation, for caches.
+const vary = "Accept, Accept-Encoding, X-Eureka-Accept"
+
+// applications answers GET /apps.
+func (h *Handler) applications(w http.ResponseWriter, r *http.Request, _ target) error {
+	return h.list(w, r, func(v *readcache.View, e wire.Encoding) (*readcache.Body, error) {
+		return v.All(e), nil
+	})
+}
+
+// application answers GET /apps/{app}.
+func (h *Handler) application(w http.ResponseWriter, r *http.Request, t target) error {
+	return h.list(w, r, func(v *readcache.View, e wire.Encoding) (*readcache.Body, error) {
+		body, ok := v.Application(t.app, e)
+		if !ok {
+			return nil, eureka.ErrNotFound
+		}
+		return body, nil
+	})
+}
+
+// vip answers GET /vips/{vip}; an unknown one is an empty list.
+func (h *Handler) vip(w http.ResponseWriter, r *http.Request, t target) error {
+	return h.list(w, r, func(v *readcache.View, e wire.Encoding) (*readcache.Body, error) {
+		return v.VIP(t.name, e), nil
+	})
+}
+
+// secureVIP answers GET /svips/{svip}.
+func (h *Handler) secureVIP(w http.ResponseWriter, r *http.Request, t target) error {
+	return h.list(w, r, func(v *readcache.View, e wire.Encoding) (*readcache.Body, error) {
+		return v.SecureVIP(t.name, e), nil
+	})
+}
+
+// delta answers GET /apps/delta.
+func (h *Handler) delta(w http.ResponseWriter, r *http.Request, _ target) error {
+	if h.cfg.Cache == nil {
+		return eureka.ErrNotFound
+	}
+	view, err := h.cfg.Cache.DeltaView(r.Context())
+	if err != nil {
+		return err
+	}
+	return h.writeBody(w, r, view, view.Delta(encoding(r)))
+}
+
+// list answers with a body of the current view.
+func (h *Handler) list(w http.ResponseWriter, r *http.Request, body func(*readcache.View, wire.Encoding) (*readcache.Body, error)) error {
+	if h.cfg.Cache == nil {
+		return eureka.ErrNotFound
+	}
+	view, err := h.cfg.Cache.View(r.Context())
+	if err != nil {
+		return err
+	}
+	b, err := body(view, encoding(r))
+	if err != nil {
+		return err
+	}
+	return h.writeBody(w, r, view, b)
+}
+
+// writeBody answers with a body of a view, or 304, or 406 when the gateway
+// would not let it through.
+func (h *Handler) writeBody(w http.ResponseWriter, r *http.Request, v *readcache.View, b *readcache.Body) error {
+	header := w.Header()
+	h.describe(header, v)
+	zipped := acceptsGzip(r)
+	etag := b.ETag(zipped)
+	header.Set("ETag", etag)
+	if etagMatches(r, etag) {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	data := b.Bytes(zipped)
+	if h.cfg.Fits != nil && !h.cfg.Fits(data, zipped) {
+		header.Del("ETag")
+		h.cfg.Logger.WarnContext(r.Context(), "answer too large for the gateway",
+			"path", r.URL.Path, "bytes", len(data), "gzip", zipped)
+		return notAcceptable(zipped)
+	}
+	if zipped {
+		header.Set("Content-Encoding", "gzip")
+	}
+	header.Set("Content-Type", encoding(r).Format.ContentType())
+	header.Set("Content-Length", strconv.Itoa(len(data)))
+	if r.Method != http.MethodHead {
+		w.Write(data) // a client that is gone needs no answer
+	}
+	return nil
+}
+
+// describe sets the headers that say how old a view is and how long it lasts.
+func (h *Handler) describe(header http.Header, v *readcache.View) {
+	now := h.cfg.Now()
+	header.Set("Vary", vary)
+	if left := v.NextTurn().Sub(now); left > 0 && !v.Stale() {
+		header.Set("Cache-Control", "private, max-age="+seconds(left))
+	} else {
+		header.Set("Cache-Control", "private, no-cache")
+	}
+	if v.Stale() {
+		header.Set("Registry-Age", seconds(v.Age(now)))
+	}
+}
+
+// seconds returns whole seconds, never more than d holds.
+func seconds(d time.Duration) string {
+	return strconv.FormatInt(int64(math.Floor(d.Seconds())), 10)
+}
+
+// instance answers GET /apps/{app}/{id} from the table itself.
+func (h *Handler) instance(w http.ResponseWriter, r *http.Request, t target) error {
+	info, err := h.cfg.Registry.Instance(r.Context(), t.key())
+	if err != nil {
+		return err
+	}
+	return h.writeInstance(w, r, http.StatusOK, info)
+}
+
+// instanceByID answers GET /instances/{id}: the view knows the application,
+// the table has the instance. A new instance is there with the next turn.
+func (h *Handler) instanceByID(w http.ResponseWriter, r *http.Request, t target) error {
+	if h.cfg.Cache == nil {
+		return eureka.ErrNotFound
+	}
+	view, err := h.cfg.Cache.View(r.Context())
+	if err != nil {
+		return err
+	}
+	key, ok := view.Find(t.name)
+	if !ok {
+		return eureka.ErrNotFound
+	}
+	info, err := h.cfg.Registry.Instance(r.Context(), key)
+	if err != nil {
+		return err
+	}
+	return h.writeInstance(w, r, http.StatusOK, info)
+}
+
+// writeInstance answers with one instance. Single instances have no compact
+// form, as on the stock server.
+func (h *Handler) writeInstance(w http.ResponseWriter, r *http.Request, status int, info *eureka.InstanceInfo) error {
+	format := encoding(r).Format
+	body := wire.Encoding{Format: format}.AppendInstanceDocument(nil, info)
+	w.Header().Set("Content-Type", format.ContentType())
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Vary", "Accept")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		w.Write(body) // a client that is gone needs no answer
+	}
+	return nil
+}

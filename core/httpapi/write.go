@@ -1,0 +1,253 @@
+package httpapi
+
+import (
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/core/wire"
+)
+
+// Longest names that the lease table takes as keys, in bytes of UTF-8.
+const (
+	maxAppBytes = 2048
+	maxIDBytes  = 1024
+)
+
+// register answers POST /apps/{app}: exactly 204, which clients demand.
+func (h *Handler) register(w http.ResponseWriter, r *http.Request, t target) error {
+	format, err := bodyFormat(r)
+	if err != nil {
+		return err
+	}
+	body, err := h.readBody(r)
+	if err != nil {
+		return err
+	}
+	info, err := wire.DecodeRegistration(format, body, h.cfg.Limits)
+	if err != nil {
+		return err
+	}
+	if !strings.EqualFold(info.App, t.app) {
+		return eureka.Invalidf("app", "the path says %s, the body says %s", t.app, info.App)
+	}
+	if err := checkKey(info.Key()); err != nil {
+		return err
+	}
+	if err := h.cfg.Registry.Register(r.Context(), info); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// renew answers PUT /apps/{app}/{id}. The status parameter changes nothing, as
+// on the stock server (TestH5). Neither answer has a body.
+func (h *Handler) renew(w http.ResponseWriter, r *http.Request, t target) error {
+	dirty, err := dirtyParameter(r.URL.Query())
+	if err != nil {
+		return err
+	}
+	if r.Header.Get("X-Netflix-Discovery-Replication") != "true" {
+		if err := h.cfg.Registry.Renew(r.Context(), t.key(), dirty); err != nil {
+			return err
+		}
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	newer, err := h.cfg.Registry.RenewReplicated(r.Context(), t.key(), dirty)
+	if err != nil {
+		return err
+	}
+	if newer == nil {
+		w.WriteHeader(http.StatusOK)
+		return nil
+	}
+	return h.writeInstance(w, r, http.StatusConflict, newer)
+}
+
+// cancel answers DELETE /apps/{app}/{id}.
+func (h *Handler) cancel(w http.ResponseWriter, r *http.Request, t target) error {
+	if err := h.cfg.Registry.Cancel(r.Context(), t.key()); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// setStatus answers PUT /apps/{app}/{id}/status?value=.
+func (h *Handler) setStatus(w http.ResponseWriter, r *http.Request, t target) error {
+	query := r.URL.Query()
+	status, err := statusParameter(query)
+	if err != nil {
+		return err
+	}
+	if status == "" {
+		return eureka.Invalidf("value", "missing; name a status")
+	}
+	dirty, err := dirtyParameter(query)
+	if err != nil {
+		return err
+	}
+	if err := h.cfg.Registry.SetStatus(r.Context(), t.key(), status, dirty); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// removeOverride answers DELETE /apps/{app}/{id}/status?value=; without a
+// value the status is UNKNOWN afterwards.
+func (h *Handler) removeOverride(w http.ResponseWriter, r *http.Request, t target) error {
+	query := r.URL.Query()
+	status, err := statusParameter(query)
+	if err != nil {
+		return err
+	}
+	if status == "" {
+		status = eureka.Unknown
+	}
+	dirty, err := dirtyParameter(query)
+	if err != nil {
+		return err
+	}
+	if err := h.cfg.Registry.RemoveOverride(r.Context(), t.key(), status, dirty); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// addMetadata answers PUT /apps/{app}/{id}/metadata?key=value; of several
+// values of a key the first counts.
+func (h *Handler) addMetadata(w http.ResponseWriter, r *http.Request, t target) error {
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return eureka.Invalidf("metadata", "query not decodable")
+	}
+	entries := make(map[string]string, len(query))
+	for key, values := range query {
+		entries[key] = values[0]
+	}
+	if err := h.cfg.Registry.AddMetadata(r.Context(), t.key(), entries); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusOK)
+	return nil
+}
+
+// replicate answers POST /peerreplication/batch with a result for each item.
+func (h *Handler) replicate(w http.ResponseWriter, r *http.Request, _ target) error {
+	if format, err := bodyFormat(r); err != nil || format != wire.JSON {
+		return errMediaType
+	}
+	body, err := h.readBody(r)
+	if err != nil {
+		return err
+	}
+	items, err := wire.DecodeReplication(body, h.cfg.Limits)
+	if err != nil {
+		return err
+	}
+	batch := make([]registry.Replicated, len(items))
+	for i, item := range items {
+		batch[i] = registry.Replicated{
+			Key: eureka.NewKey(item.App, item.ID), Action: item.Action,
+			Status: item.Status, Dirty: item.LastDirty, Instance: item.Instance,
+		}
+	}
+	results := make([]wire.ReplicationResult, len(items))
+	for i, outcome := range h.cfg.Registry.Replicate(r.Context(), batch) {
+		results[i] = replicationResult(outcome)
+	}
+	w.Header().Set("Content-Type", wire.JSON.ContentType())
+	w.Write(wire.AppendReplicationResults(nil, results)) // a peer that is gone asks again
+	return nil
+}
+
+// replicationResult gives an outcome its status: 200 for every success, also
+// of a registration, as the stock server does inside a batch.
+func replicationResult(o registry.Outcome) wire.ReplicationResult {
+	switch {
+	case o.Err != nil:
+		status, _ := statusOf(o.Err)
+		return wire.ReplicationResult{StatusCode: status}
+	case o.Newer != nil:
+		return wire.ReplicationResult{StatusCode: http.StatusConflict, Instance: o.Newer}
+	}
+	return wire.ReplicationResult{StatusCode: http.StatusOK}
+}
+
+// readBody reads the request's body, decompressed.
+func (h *Handler) readBody(r *http.Request) ([]byte, error) {
+	var body io.Reader = http.MaxBytesReader(nil, r.Body, h.cfg.MaxBody)
+	switch strings.ToLower(r.Header.Get("Content-Encoding")) {
+	case "", "identity":
+	case "gzip":
+		unzipped, err := gzip.NewReader(body)
+		if err != nil {
+			return nil, eureka.Invalidf("body", "not gzip, though Content-Encoding says so")
+		}
+		body = http.MaxBytesReader(nil, unzipped, h.cfg.MaxBody)
+	default:
+		return nil, fmt.Errorf("content encoding: %w", errMediaType)
+	}
+	data, err := io.ReadAll(body)
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return nil, eureka.TooLargef("body", "more than %d bytes", h.cfg.MaxBody)
+	}
+	if err != nil {
+		return nil, eureka.Invalidf("body", "not readable to its end")
+	}
+	return data, nil
+}
+
+// checkKey refuses names that the table cannot hold.
+func checkKey(key eureka.Key) error {
+	if len(key.App) > maxAppBytes {
+		return eureka.TooLargef("app", "more than %d bytes", maxAppBytes)
+	}
+	if len(key.ID) > maxIDBytes {
+		return eureka.TooLargef("instanceId", "more than %d bytes", maxIDBytes)
+	}
+	return nil
+}
+
+// statusParameter returns the parameter "value", or "" when it is not given.
+func statusParameter(query url.Values) (eureka.Status, error) {
+	text := query.Get("value")
+	if text == "" {
+		return "", nil
+	}
+	status, ok := eureka.ParseStatus(text)
+	if !ok {
+		return "", eureka.Invalidf("value", "%q is no status", text)
+	}
+	return status, nil
+}
+
+// dirtyParameter returns the parameter lastDirtyTimestamp, in epoch
+// milliseconds on the wire; the zero time when it is not given.
+func dirtyParameter(query url.Values) (time.Time, error) {
+	text := query.Get("lastDirtyTimestamp")
+	if text == "" {
+		return time.Time{}, nil
+	}
+	millis, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}, eureka.Invalidf("lastDirtyTimestamp", "%q is no number of milliseconds", text)
+	}
+	if millis <= 0 {
+		return time.Time{}, nil
+	}
+	return time.UnixMilli(millis), nil
+}

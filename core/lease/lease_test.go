@@ -1,0 +1,73 @@
+package lease_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/lease"
+)
+
+var noon = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
+
+func TestExpired(t *testing.T) {
+	l := lease.Lease{Instance: &eureka.InstanceInfo{}, Renewed: noon, Duration: 90 * time.Second}
+	for _, c := range []struct {
+		name      string
+		after     time.Duration
+		allowance time.Duration
+		want      bool
+	}{
+		{"just renewed", 0, 0, false},
+		{"at its end", 90 * time.Second, 0, false},
+		{"past its end", 90*time.Second + time.Millisecond, 0, true},
+		{"within the allowance", 95 * time.Second, 5 * time.Second, false},
+		{"past the allowance", 95*time.Second + time.Millisecond, 5 * time.Second, true},
+		{"one duration, not two", 100 * time.Second, 0, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			assert.Equal(t, c.want, l.Expired(noon.Add(c.after), c.allowance))
+		})
+	}
+	tombstone := lease.Lease{Renewed: noon, Gone: noon}
+	assert.False(t, tombstone.Expired(noon.Add(time.Hour), 0), "a tombstone does not expire")
+}
+
+func TestEffectiveStatus(t *testing.T) {
+	for _, c := range []struct{ own, overridden, want eureka.Status }{
+		{eureka.Up, "", eureka.Up},
+		{eureka.OutOfService, "", eureka.OutOfService},
+		{eureka.Up, eureka.Unknown, eureka.Up},
+		{eureka.Up, eureka.OutOfService, eureka.OutOfService},
+		{eureka.OutOfService, eureka.Up, eureka.Up},
+		{eureka.Down, eureka.Up, eureka.Down},
+		{eureka.Starting, eureka.OutOfService, eureka.Starting},
+		{eureka.Unknown, eureka.Up, eureka.Unknown},
+	} {
+		assert.Equal(t, c.want, lease.EffectiveStatus(c.own, c.overridden), "own %s, overridden %s", c.own, c.overridden)
+	}
+}
+
+func TestEffective(t *testing.T) {
+	l := lease.Lease{
+		Instance: &eureka.InstanceInfo{App: "SHOP", InstanceID: "shop-1", Status: eureka.Up, Metadata: map[string]string{"zone": "a"}},
+		Status:   eureka.OutOfService, Overridden: eureka.OutOfService, Action: eureka.Modified,
+		Dirty: noon, Updated: noon.Add(1), Registered: noon.Add(2), Renewed: noon.Add(3), ServiceUp: noon.Add(4),
+		Interval: 30 * time.Second, Duration: 90 * time.Second,
+	}
+	assert.Equal(t, &eureka.InstanceInfo{
+		App: "SHOP", InstanceID: "shop-1", Metadata: map[string]string{"zone": "a"},
+		Status: eureka.OutOfService, OverriddenStatus: eureka.OutOfService, Action: eureka.Modified,
+		LastDirty: noon, LastUpdated: noon.Add(1),
+		Lease: eureka.LeaseInfo{
+			RenewalInterval: 30 * time.Second, Duration: 90 * time.Second,
+			Registered: noon.Add(2), LastRenewed: noon.Add(3), ServiceUp: noon.Add(4),
+		},
+	}, l.Effective())
+	assert.Equal(t, eureka.Up, l.Instance.Status, "the registration keeps the instance's own word")
+	l.Overridden = ""
+	assert.Equal(t, eureka.Unknown, l.Effective().OverriddenStatus, "no override reads UNKNOWN")
+	assert.Nil(t, (&lease.Lease{}).Effective())
+}
