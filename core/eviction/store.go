@@ -14,6 +14,10 @@ import (
 type Store interface {
 	// Scan reads the whole lease table, tombstones included, consistently.
 	Scan(ctx context.Context) ([]lease.Lease, error)
+	// Get reads a lease or tombstone, strongly consistent; without an item it
+	// returns eureka.ErrLeaseNotFound. Healing asks for what a scan did not
+	// find: a scan also leaves out what it cannot understand.
+	Get(ctx context.Context, key eureka.Key) (*lease.Lease, error)
 	// Evict makes a tombstone that keeps the override. Condition: a live
 	// lease whose Renewed is still renewed. A failed condition is a
 	// *registry.ConditionFailedError.
