@@ -1,0 +1,270 @@
+package storagetest
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/published"
+)
+
+// publicationTests are the promises of eviction.Publications.
+func publicationTests() []test {
+	return []test{
+		{"Nothing is published", nothingPublished},
+		{"A snapshot keeps every field", snapshotKeepsFields},
+		{"A snapshot of an empty registry", snapshotEmpty},
+		{"A snapshot replaces the one before", snapshotReplaces},
+		{"A snapshot larger than an item", snapshotLarge},
+		{"A snapshot is replaced while it is read", snapshotReplacedWhileRead},
+		{"A snapshot that cannot be used", snapshotUnusable},
+		{"Statistics keep every field", statisticsKeepFields},
+		{"Recent events keep their order", recentKeepsOrder},
+		{"Recent events of the longest ids", recentLarge},
+	}
+}
+
+// nothingPublished runs first and again at the end of what is published.
+func nothingPublished(t *testing.T, f *fixture) {
+	if f.Inspect.Unpublish == nil {
+		t.Skip("the driver has no Inspect.Unpublish")
+	}
+	f.publishAll(t)
+	require.NoError(t, f.Inspect.Unpublish(t.Context()))
+	s, err := f.Publications.Snapshot(t.Context())
+	require.ErrorIs(t, err, eureka.ErrNoSnapshot)
+	require.Nil(t, s)
+	statistics, err := f.Publications.Statistics(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, published.Statistics{}, canonicalStatistics(statistics))
+	recent, err := f.Publications.Recent(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, recent.Registered)
+	require.Empty(t, recent.Cancelled)
+}
+
+func (f *fixture) publishAll(t *testing.T) {
+	t.Helper()
+	require.NoError(t, f.Publications.PutSnapshot(t.Context(), f.snapshot(3, 10)))
+	require.NoError(t, f.Publications.PutStatistics(t.Context(), published.Statistics{Pass: f.now, Leases: 3}))
+	require.NoError(t, f.Publications.PutRecent(t.Context(), published.Recent{Registered: []published.Event{{Time: f.now, Key: f.key("id")}}}))
+}
+
+// snapshot has so many entries, all of one version, with incompressible
+// metadata of so many characters.
+func (f *fixture) snapshot(entries, text int) *published.Snapshot {
+	s := &published.Snapshot{Began: f.now}
+	for i := range entries {
+		key := f.key(strconv.Itoa(i))
+		e := published.Entry{Key: key, Version: 1}
+		if i%10 != 9 {
+			e.Instance = usualInstance(key, f.now)
+			e.Instance.Metadata = map[string]string{"text": noise(text)}
+		}
+		s.Entries = append(s.Entries, e)
+	}
+	return s
+}
+
+func requireSnapshot(t *testing.T, want, got *published.Snapshot) {
+	t.Helper()
+	require.NotNil(t, got)
+	require.Equal(t, canonicalTime(want.Began), canonicalTime(got.Began))
+	byKey := func(s *published.Snapshot) map[eureka.Key]published.Entry {
+		entries := make(map[eureka.Key]published.Entry, len(s.Entries))
+		for _, e := range s.Entries {
+			require.NotContains(t, entries, e.Key)
+			entries[e.Key] = canonicalEntry(e)
+		}
+		return entries
+	}
+	require.Equal(t, byKey(want), byKey(got))
+}
+
+func (f *fixture) requirePublished(t *testing.T, want *published.Snapshot) {
+	t.Helper()
+	got, err := f.Publications.Snapshot(t.Context())
+	require.NoError(t, err)
+	requireSnapshot(t, want, got)
+}
+
+func snapshotKeepsFields(t *testing.T, f *fixture) {
+	want := &published.Snapshot{Began: f.now.Add(-time.Second), Entries: []published.Entry{
+		{Key: f.key("rich"), Version: 1<<53 + 1, Instance: richInstance(f.key("rich"), f.now)},
+		{Key: f.key("poor"), Version: 1, Instance: &eureka.InstanceInfo{HostName: "poor", App: f.app}},
+		{Key: f.key("large"), Version: 2, Instance: &eureka.InstanceInfo{HostName: "large", Metadata: manyMetadata(1000, 200)}},
+		{Key: f.key("tombstone"), Version: 1<<53 + 3},
+	}}
+	for i, id := range oddIDs() {
+		want.Entries = append(want.Entries, published.Entry{Key: f.key(id), Version: int64(i), Instance: usualInstance(f.key(id), f.now)})
+	}
+	require.NoError(t, f.Publications.PutSnapshot(t.Context(), want))
+	f.requirePublished(t, want)
+}
+
+// snapshotEmpty is something else than none.
+func snapshotEmpty(t *testing.T, f *fixture) {
+	want := &published.Snapshot{Began: f.now}
+	require.NoError(t, f.Publications.PutSnapshot(t.Context(), want))
+	f.requirePublished(t, want)
+}
+
+func snapshotReplaces(t *testing.T, f *fixture) {
+	for _, entries := range []int{20, 40, 5} {
+		want := f.snapshot(entries, 10)
+		require.NoError(t, f.Publications.PutSnapshot(t.Context(), want))
+		f.requirePublished(t, want)
+		f.requirePublished(t, want)
+	}
+	// Two of one beginning are two none the less.
+	first, second := f.snapshot(8, 10), f.snapshot(9, 10)
+	require.NoError(t, f.Publications.PutSnapshot(t.Context(), first))
+	require.NoError(t, f.Publications.PutSnapshot(t.Context(), second))
+	f.requirePublished(t, second)
+}
+
+// snapshotLarge is more than two items of 400 KB hold, whatever compresses it.
+func snapshotLarge(t *testing.T, f *fixture) {
+	want := f.snapshot(1500, 1200)
+	require.NoError(t, f.Publications.PutSnapshot(t.Context(), want))
+	f.requirePublished(t, want)
+}
+
+// snapshotReplacedWhileRead publishes snapshots of growing versions. Whatever
+// a reader finds is one of them as a whole, never none and never one that is
+// older than the one that it found before.
+func snapshotReplacedWhileRead(t *testing.T, f *fixture) {
+	const generations, readers = 8, 3
+	base := f.snapshot(400, 1200)
+	generation := func(n int) *published.Snapshot {
+		s := &published.Snapshot{Began: f.after(n)}
+		for _, e := range base.Entries[:len(base.Entries)-n] {
+			e.Version = int64(n)
+			s.Entries = append(s.Entries, e)
+		}
+		return s
+	}
+	require.NoError(t, f.Publications.PutSnapshot(t.Context(), generation(0)))
+	var done atomic.Bool
+	errs := atOnce(1+readers, func(i int) error {
+		if i == 0 {
+			defer done.Store(true)
+			for n := 1; n < generations; n++ {
+				if err := f.Publications.PutSnapshot(t.Context(), generation(n)); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		last := 0
+		for !done.Load() {
+			got, err := f.Publications.Snapshot(t.Context())
+			if err != nil {
+				return err
+			}
+			n := int(got.Began.Sub(f.now) / time.Millisecond)
+			assert.GreaterOrEqual(t, n, last, "an older snapshot again")
+			last = n
+			assert.Len(t, got.Entries, len(base.Entries)-n)
+			for _, e := range got.Entries {
+				if e.Version != int64(n) {
+					assert.EqualValues(t, n, e.Version, "a part of another snapshot")
+					break
+				}
+			}
+		}
+		return nil
+	})
+	for _, err := range errs {
+		require.NoError(t, err)
+	}
+	f.requirePublished(t, generation(generations-1))
+}
+
+func snapshotUnusable(t *testing.T, f *fixture) {
+	for name, harm := range map[string]func(ctx context.Context) error{
+		"chunk missing": f.Inspect.DropChunk,
+		"other format":  f.Inspect.Reformat,
+	} {
+		t.Run(name, func(t *testing.T) {
+			if harm == nil {
+				t.Skip("the driver has no Inspect function for it")
+			}
+			require.NoError(t, f.Publications.PutSnapshot(t.Context(), f.snapshot(1500, 1200)))
+			require.NoError(t, harm(t.Context()))
+			for _, read := range []func(context.Context) (*published.Snapshot, error){f.Publications.Snapshot, f.Source.Snapshot} {
+				s, err := read(t.Context())
+				require.ErrorIs(t, err, eureka.ErrNoSnapshot)
+				require.Nil(t, s)
+			}
+			want := f.snapshot(3, 10)
+			require.NoError(t, f.Publications.PutSnapshot(t.Context(), want))
+			f.requirePublished(t, want)
+		})
+	}
+}
+
+func statisticsKeepFields(t *testing.T, f *fixture) {
+	for _, want := range []published.Statistics{
+		{
+			Pass: f.now, Leases: 1_000_001, Expected: 1002, Seen: 1003, Threshold: 1004,
+			SelfPreservation: true, Enabled: true, Evicted: 1005, HashCode: "DOWN_1_UP_14_",
+		},
+		{Pass: f.after(1), Enabled: true},
+		{Pass: f.after(2), SelfPreservation: true},
+		{},
+	} {
+		require.NoError(t, f.Publications.PutStatistics(t.Context(), want))
+		got, err := f.Publications.Statistics(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, canonicalStatistics(want), canonicalStatistics(got))
+	}
+}
+
+func (f *fixture) requireRecent(t *testing.T, want published.Recent) {
+	t.Helper()
+	require.NoError(t, f.Publications.PutRecent(t.Context(), want))
+	got, err := f.Publications.Recent(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, canonicalEvents(want.Registered), canonicalEvents(got.Registered))
+	require.Equal(t, canonicalEvents(want.Cancelled), canonicalEvents(got.Cancelled))
+}
+
+// events returns so many, newest first, the last two at the same time.
+func (f *fixture) events(n int, id func(i int) string) []published.Event {
+	var events []published.Event
+	for i := range n {
+		events = append(events, published.Event{Time: f.after(-min(i, n-2)), Key: f.key(id(i))})
+	}
+	return events
+}
+
+func recentKeepsOrder(t *testing.T, f *fixture) {
+	ids := oddIDs()
+	odd := f.events(len(ids), func(i int) string { return ids[i] })
+	f.requireRecent(t, published.Recent{Registered: odd, Cancelled: odd[:3]})
+	f.requireRecent(t, published.Recent{Cancelled: odd[3:]})
+	f.requireRecent(t, published.Recent{Registered: odd[3:]})
+	// One instance may appear more than once.
+	again := f.events(5, func(int) string { return "again" })
+	f.requireRecent(t, published.Recent{Registered: again, Cancelled: again})
+	f.requireRecent(t, published.Recent{})
+}
+
+// recentLarge is as much as there can be: full lists of the longest ids.
+func recentLarge(t *testing.T, f *fixture) {
+	for _, length := range []int{60, 1024} {
+		id := func(i int) string { return noise(length-8) + "-" + strings.Repeat("0", 3) + strconv.Itoa(1000+i%9000) }
+		f.requireRecent(t, published.Recent{
+			Registered: f.events(published.RecentLimit, id),
+			Cancelled:  f.events(published.RecentLimit, id),
+		})
+	}
+}

@@ -1,0 +1,91 @@
+// Package storagetest is the conformance suite that every storage driver
+// passes: each promise of the contracts in core/registry, core/eviction,
+// core/delta and core/readcache is a test here. A driver's own test opens the
+// driver and calls [Run]. [Checker], [DiffLeases] and [DiffReaders] serve tests
+// of the whole system.
+package storagetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/eviction"
+	"github.com/eurekaless/registry/core/readcache"
+	"github.com/eurekaless/registry/core/registry"
+)
+
+// Driver is one set of tables, seen through every role that the core gives to
+// storage. One value may serve for several roles.
+type Driver struct {
+	Registry     registry.Store
+	Eviction     eviction.Store
+	Deltas       eviction.Deltas
+	Publications eviction.Publications
+	Source       readcache.Source
+
+	// TTLGrace and OverrideKept are the driver's settings; they matter only
+	// with Inspect.Expiry.
+	TTLGrace     time.Duration
+	OverrideKept time.Duration
+
+	// Inspect reaches below the contracts.
+	Inspect Inspect
+}
+
+// Inspect holds what a driver offers to its tests alone. A test that needs a
+// nil function is skipped and says so.
+type Inspect struct {
+	// Unpublish deletes the snapshot's pointer, the statistics and the recent
+	// events, so that nothing is published.
+	Unpublish func(ctx context.Context) error
+	// DropChunk deletes one chunk of the published snapshot, which has
+	// several.
+	DropChunk func(ctx context.Context) error
+	// Reformat marks the published snapshot as written in a format that this
+	// version does not know.
+	Reformat func(ctx context.Context) error
+	// Corrupt makes the live lease's stored instance incomprehensible.
+	Corrupt func(ctx context.Context, key eureka.Key) error
+	// Expiry returns the time at which the database's TTL may delete a lease
+	// or tombstone, to the second.
+	Expiry func(ctx context.Context, key eureka.Key) (time.Time, error)
+}
+
+// Run tests a driver. Open is called once for each role; it may return the same
+// tables each time, and others may use them meanwhile, but for what is
+// published: tests use random application names and look at nothing else.
+// Nothing is cleaned up.
+func Run(t *testing.T, open func(t *testing.T) Driver) {
+	for _, role := range []struct {
+		name  string
+		tests []test
+		// alone says that the tests share one item and cannot be parallel.
+		alone bool
+	}{
+		{name: "registry.Store", tests: registryTests()},
+		{name: "eviction.Store", tests: evictionTests()},
+		{name: "delta.Sink and Deltas", tests: deltaTests()},
+		{name: "eviction.Publications", tests: publicationTests(), alone: true},
+		{name: "readcache.Source", tests: sourceTests(), alone: true},
+	} {
+		t.Run(role.name, func(t *testing.T) {
+			d := open(t)
+			for _, test := range role.tests {
+				t.Run(test.name, func(t *testing.T) {
+					if !role.alone {
+						t.Parallel()
+					}
+					test.run(t, newFixture(d))
+				})
+			}
+		})
+	}
+}
+
+// test is one promise of a contract.
+type test struct {
+	name string
+	run  func(t *testing.T, f *fixture)
+}
