@@ -1,0 +1,228 @@
+package eviction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/eurekaless/registry/core/delta"
+	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/lease"
+	"github.com/eurekaless/registry/core/published"
+)
+
+// healingBatch is how many rows are given to the sink at once, and
+// healingBatchTime how long that may take. Rows are stamped when their batch is
+// written: one that appears later than its stamp by more than the readers'
+// overlap of 10 s would be passed over by them and still count as told.
+const (
+	healingBatch     = 100
+	healingBatchTime = 5 * time.Second
+)
+
+// heal writes a row for every change that the readers of the deltas may have
+// missed, and returns how many. It compares the scan with the snapshot that was
+// published before; what differs and is in no row of the window is a lost
+// change. Without a snapshot everything that no row carries counts as lost.
+//
+// Readers apply rows by version, so a row too many does no harm, and neither
+// does one that turns up after all.
+func (r *Runner) heal(ctx context.Context, began time.Time, leases []lease.Lease, latest map[eureka.Key]delta.Row) (int, error) {
+	before, err := r.cfg.Publications.Snapshot(ctx)
+	switch {
+	case errors.Is(err, eureka.ErrNoSnapshot):
+		before = &published.Snapshot{}
+	case err != nil:
+		return 0, fmt.Errorf("read snapshot: %w", err)
+	}
+	c := newComparison(before, leases, latest, began, r.cfg.HealingGrace)
+	deletions, err := r.confirm(ctx, c.vanished())
+	healed, writeErr := r.writeRows(ctx, append(c.lost(), deletions...))
+	return healed, errors.Join(err, writeErr)
+}
+
+// confirm returns deletions for those of the vanished leases that really are
+// not in the table. A lease may be there and not in the scan: it was registered
+// since, or cannot be understood by this version of the code, which is no
+// reason to take it away from readers that could.
+func (r *Runner) confirm(ctx context.Context, vanished []delta.Row) ([]delta.Row, error) {
+	var (
+		mu        sync.Mutex
+		confirmed []delta.Row
+		failure   error
+	)
+	each(vanished, r.cfg.Concurrency, func(row delta.Row) {
+		_, err := r.cfg.Store.Get(ctx, row.Key)
+		mu.Lock()
+		defer mu.Unlock()
+		switch {
+		case errors.Is(err, eureka.ErrLeaseNotFound):
+			confirmed = append(confirmed, row)
+		case err != nil && !errors.Is(err, eureka.ErrCorrupt) && failure == nil:
+			failure = fmt.Errorf("read %s: %w", row.Key, err)
+		}
+	})
+	return confirmed, failure
+}
+
+// writeRows writes rows in batches and returns how many were written. A batch
+// that fails does not keep the next from being tried.
+func (r *Runner) writeRows(ctx context.Context, rows []delta.Row) (int, error) {
+	written := 0
+	var failure error
+	for len(rows) > 0 && ctx.Err() == nil {
+		batch := rows[:min(healingBatch, len(rows))]
+		rows = rows[len(batch):]
+		n, err := r.writeBatch(ctx, batch)
+		written += n
+		if err != nil && failure == nil {
+			failure = fmt.Errorf("write deltas: %w", err)
+		}
+	}
+	return written, errors.Join(failure, ctx.Err())
+}
+
+// writeBatch stamps rows and writes them, and returns how many were written.
+func (r *Runner) writeBatch(ctx context.Context, batch []delta.Row) (int, error) {
+	limited, cancel := context.WithTimeout(ctx, healingBatchTime)
+	defer cancel()
+	now := r.clock()
+	for i := range batch {
+		batch[i].Written = now
+	}
+	err := r.cfg.Deltas.Put(limited, batch)
+	var partly *delta.UnwrittenError
+	switch {
+	case err == nil:
+		return len(batch), nil
+	case errors.As(err, &partly):
+		return len(batch) - len(partly.Indexes), err
+	}
+	return 0, err
+}
+
+// comparison is a scan beside what readers were told.
+type comparison struct {
+	leases []lease.Lease
+	// before is the snapshot published by an earlier pass.
+	before map[eureka.Key]published.Entry
+	// latest is the last row of each instance in the window.
+	latest map[eureka.Key]delta.Row
+	began  time.Time
+	// young and unsettled are times of change. What changed after young is too
+	// young to be lost. What changed after unsettled was too young for the
+	// pass that published the snapshot, so that its being there says nothing.
+	young, unsettled time.Time
+}
+
+func newComparison(before *published.Snapshot, leases []lease.Lease, latest map[eureka.Key]delta.Row, began time.Time, grace time.Duration) *comparison {
+	c := &comparison{
+		leases: leases, latest: latest, began: began,
+		before: make(map[eureka.Key]published.Entry, len(before.Entries)),
+		young:  began.Add(-grace), unsettled: before.Began.Add(-grace),
+	}
+	for _, e := range before.Entries {
+		c.before[e.Key] = e
+	}
+	return c
+}
+
+// lost returns rows for the states of the scan that no row carries.
+func (c *comparison) lost() []delta.Row {
+	var rows []delta.Row
+	for i := range c.leases {
+		l := &c.leases[i]
+		if c.mayBeLost(l) {
+			rows = append(rows, c.row(l))
+		}
+	}
+	return rows
+}
+
+// mayBeLost reports whether a state is neither too young nor known to have
+// reached the readers.
+func (c *comparison) mayBeLost(l *lease.Lease) bool {
+	changed := l.Updated
+	if l.Tombstone() {
+		changed = l.Gone
+	}
+	if changed.After(c.young) {
+		return false
+	}
+	if entry, ok := c.before[l.Key]; ok && entry.Version == l.Version && !changed.After(c.unsettled) {
+		return false
+	}
+	row, ok := c.latest[l.Key]
+	return !ok || row.Version < l.Version
+}
+
+// row returns the row of a lease or tombstone.
+func (c *comparison) row(l *lease.Lease) delta.Row {
+	instance := l.Effective()
+	if instance == nil {
+		instance = delta.DeletedInstance(c.lastKnown(l.Key), l.Gone)
+	}
+	return delta.Row{Key: l.Key, Version: l.Version, Instance: instance, Sequence: sequence(l.Version)}
+}
+
+// lastKnown returns an instance as it was last seen. When it came and went
+// unseen, it is one with no more than the key, which is all that a reader who
+// found it by a scan needs to take it out.
+func (c *comparison) lastKnown(key eureka.Key) *eureka.InstanceInfo {
+	entry, row := c.before[key], c.latest[key]
+	switch {
+	case row.Instance != nil && row.Version >= entry.Version:
+		return row.Instance
+	case entry.Instance != nil:
+		return entry.Instance
+	case row.Instance != nil:
+		return row.Instance
+	}
+	return &eureka.InstanceInfo{
+		InstanceID: key.ID, HostName: key.ID, App: key.App,
+		Status: eureka.Unknown, OverriddenStatus: eureka.Unknown,
+		Port:       eureka.Port{Number: eureka.DefaultPort, Enabled: true},
+		SecurePort: eureka.Port{Number: eureka.DefaultSecurePort},
+		CountryID:  eureka.DefaultCountryID,
+		DataCenter: eureka.DataCenterInfo{Class: eureka.DefaultDataCenterClass, Name: eureka.DataCenterMyOwn},
+	}
+}
+
+// vanished returns deletions for what readers were last told is alive and the
+// scan did not find, not even as a tombstone: it was removed from the table,
+// by its TTL or by hand. Rows written since the scan began are of leases newer
+// than it.
+func (c *comparison) vanished() []delta.Row {
+	found := make(map[eureka.Key]bool, len(c.leases))
+	for i := range c.leases {
+		found[c.leases[i].Key] = true
+	}
+	var rows []delta.Row
+	for key, entry := range c.before {
+		row, told := c.latest[key]
+		if entry.Instance != nil && !found[key] && (!told || row.Version < entry.Version) {
+			rows = append(rows, deletion(key, entry.Version, entry.Instance))
+		}
+	}
+	for key, row := range c.latest {
+		if !found[key] && !row.Deleted() && !row.Written.After(c.began) && row.Version >= c.before[key].Version {
+			rows = append(rows, deletion(key, row.Version, row.Instance))
+		}
+	}
+	return rows
+}
+
+// deletion returns the row for the removal of a lease that was last alive at a
+// version: the one after it, as the removal's own stream record has. It is
+// dated at the lease's end.
+func deletion(key eureka.Key, version int64, instance *eureka.InstanceInfo) delta.Row {
+	gone := instance.Lease.LastRenewed.Add(instance.Lease.Duration)
+	return delta.Row{Key: key, Version: version + 1, Instance: delta.DeletedInstance(instance, gone), Sequence: sequence(version + 1)}
+}
+
+// sequence returns the sequence number of a row that no stream record made:
+// 40 digits, so that it is none of a stream's, and the same for the same
+// state, so that two passes at once write one row.
+func sequence(version int64) string { return fmt.Sprintf("9%039d", version) }

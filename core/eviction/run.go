@@ -1,0 +1,179 @@
+package eviction
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/eurekaless/registry/core/delta"
+	"github.com/eurekaless/registry/core/lease"
+	"github.com/eurekaless/registry/core/published"
+)
+
+// clockSkew is how far ahead of this pass's clock a row's writer may be.
+const clockSkew = 10 * time.Second
+
+// Runner runs eviction passes. It holds no state between them and is safe for
+// concurrent use; passes of several runners at once do no harm, since each
+// eviction is conditional, rows are applied by version, and a publication
+// replaces the one before it as a whole.
+type Runner struct {
+	cfg Config
+}
+
+// New returns a runner, or every fault of the configuration at once.
+func New(cfg Config) (*Runner, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("eviction configuration: %w", err)
+	}
+	if cfg.HealingGrace == 0 {
+		cfg.HealingGrace = cfg.Interval
+	}
+	return &Runner{cfg: cfg}, nil
+}
+
+// Report is what one pass did.
+type Report struct {
+	// Statistics is what was found and published; its Pass is when the pass
+	// began.
+	Statistics published.Statistics
+	// Lateness is by how much the pass came late; see [Lateness].
+	Lateness time.Duration
+	// OnlyLooked says that no pass before this one was known, so that nothing
+	// was evicted.
+	OnlyLooked bool
+	// Tombstones counts the tombstones found.
+	Tombstones int
+	// Expired counts the leases that had ended; Evicted those that this pass
+	// evicted; Spared those that had renewed, or gone, since the scan;
+	// Postponed those planned that the eviction time did not reach. The rest
+	// was held back by self-preservation or by the limit.
+	Expired, Evicted, Spared, Postponed int
+	// Failed counts evictions that the store failed.
+	Failed int
+	// Healed counts the rows written in the place of lost stream records. It
+	// is 0 when nothing is wrong.
+	Healed int
+	// SnapshotEntries is the size of the published snapshot; 0 when none was
+	// published.
+	SnapshotEntries int
+}
+
+// Run runs one pass. The report is valid also with an error, which joins
+// everything that went wrong: a pass goes on with what is still possible, and
+// everything it did not do is left to the next. Only without a scan is there
+// nothing to do.
+//
+// The first pass of all, and one that cannot read the statistics of the pass
+// before, does not know how late it is and whether renewals were possible
+// meanwhile: it evicts nothing. An interval later the living have renewed.
+func (r *Runner) Run(ctx context.Context) (Report, error) {
+	began := r.clock()
+	last, lastErr := r.cfg.Publications.Statistics(ctx)
+	if lastErr != nil {
+		lastErr = fmt.Errorf("read statistics: %w", lastErr)
+	}
+	leases, err := r.cfg.Store.Scan(ctx)
+	if err != nil {
+		return Report{OnlyLooked: true, Statistics: published.Statistics{Pass: began}},
+			errors.Join(lastErr, fmt.Errorf("scan leases: %w", err))
+	}
+	report := Report{OnlyLooked: last.Pass.IsZero()}
+	if !report.OnlyLooked {
+		report.Lateness = Lateness(began, last.Pass, r.cfg.Interval)
+	}
+	plan := NewPlan(leases, began, r.cfg.Policy, report.Lateness, r.random())
+	report.Expired = plan.Expired
+	report.Statistics = plan.Statistics
+	report.Tombstones = len(leases) - plan.Statistics.Leases
+
+	var evictErr error
+	if !report.OnlyLooked {
+		evictErr = r.evict(ctx, plan, &report)
+	}
+	report.Statistics.Evicted = report.Evicted
+	err = errors.Join(lastErr, evictErr, r.publish(ctx, leases, &report))
+	r.log(ctx, &report, last.SelfPreservation)
+	return report, err
+}
+
+// publish leaves statistics, recent events and the snapshot for readers, and
+// writes the rows that they miss. A snapshot is also what the next pass
+// compares with, so it is only replaced when all that differs from it is known
+// to have reached the readers.
+func (r *Runner) publish(ctx context.Context, leases []lease.Lease, report *Report) error {
+	var errs []error
+	if err := r.cfg.Publications.PutStatistics(ctx, report.Statistics); err != nil {
+		errs = append(errs, fmt.Errorf("publish statistics: %w", err))
+	}
+	now := r.clock()
+	rows, err := r.cfg.Deltas.Deltas(ctx, now.Add(-r.cfg.Retention), now.Add(clockSkew))
+	if err != nil {
+		return errors.Join(append(errs, fmt.Errorf("read deltas: %w", err))...)
+	}
+	if err := r.publishRecent(ctx, rows); err != nil {
+		errs = append(errs, fmt.Errorf("publish recent events: %w", err))
+	}
+	report.Healed, err = r.heal(ctx, report.Statistics.Pass, leases, delta.Latest(rows))
+	if err != nil {
+		return errors.Join(append(errs, fmt.Errorf("heal: %w", err))...)
+	}
+	snapshot := newSnapshot(report.Statistics.Pass, leases)
+	if err := r.cfg.Publications.PutSnapshot(ctx, snapshot); err != nil {
+		return errors.Join(append(errs, fmt.Errorf("publish snapshot: %w", err))...)
+	}
+	report.SnapshotEntries = len(snapshot.Entries)
+	return errors.Join(errs...)
+}
+
+// newSnapshot returns the registry as the scan found it. What this pass evicted
+// is in it as it was: the tombstones' versions are not known here, and their
+// rows complete it like those of every other write after the scan began.
+func newSnapshot(began time.Time, leases []lease.Lease) *published.Snapshot {
+	s := &published.Snapshot{Began: began, Entries: make([]published.Entry, len(leases))}
+	for i := range leases {
+		l := &leases[i]
+		s.Entries[i] = published.Entry{Key: l.Key, Version: l.Version, Instance: l.Effective()}
+	}
+	return s
+}
+
+// log writes a line for a pass that did or found something.
+func (r *Runner) log(ctx context.Context, report *Report, preservedBefore bool) {
+	level, message := slog.LevelDebug, "eviction pass"
+	switch {
+	case report.Statistics.SelfPreservation && !preservedBefore:
+		level, message = slog.LevelWarn, "self-preservation begins: too few leases renew"
+	case !report.Statistics.SelfPreservation && preservedBefore:
+		level, message = slog.LevelInfo, "self-preservation ends"
+	case report.Healed > 0:
+		level, message = slog.LevelWarn, "changes healed that no delta carried"
+	case report.Evicted > 0 || report.OnlyLooked:
+		level = slog.LevelInfo
+	}
+	r.cfg.Logger.LogAttrs(ctx, level, message,
+		slog.Int("leases", report.Statistics.Leases),
+		slog.Int("expected", report.Statistics.Expected),
+		slog.Int("seen", report.Statistics.Seen),
+		slog.Int("threshold", report.Statistics.Threshold),
+		slog.Int("expired", report.Expired),
+		slog.Int("evicted", report.Evicted),
+		slog.Int("spared", report.Spared),
+		slog.Int("postponed", report.Postponed),
+		slog.Int("failed", report.Failed),
+		slog.Int("healed", report.Healed),
+		slog.Duration("lateness", report.Lateness),
+		slog.Bool("onlyLooked", report.OnlyLooked),
+	)
+}
+
+// clock returns the time as stores keep it, to the millisecond.
+func (r *Runner) clock() time.Time { return r.cfg.Now().Truncate(time.Millisecond) }
+
+// random returns a random source for one pass; sources are not safe for
+// concurrent use.
+func (r *Runner) random() *rand.Rand { return rand.New(rand.NewPCG(r.cfg.Seed(), r.cfg.Seed())) }
+
