@@ -44,7 +44,8 @@ func (f *fixture) byKey(t *testing.T, leases []lease.Lease) map[eureka.Key]lease
 		if l.Key.App != f.app {
 			continue
 		}
-		require.NotContains(t, found, l.Key)
+		_, again := found[l.Key]
+		require.False(t, again, "%s was found twice", l.Key)
 		found[l.Key] = l
 	}
 	return found

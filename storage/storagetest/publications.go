@@ -80,7 +80,8 @@ func requireSnapshot(t *testing.T, want, got *published.Snapshot) {
 	byKey := func(s *published.Snapshot) map[eureka.Key]published.Entry {
 		entries := make(map[eureka.Key]published.Entry, len(s.Entries))
 		for _, e := range s.Entries {
-			require.NotContains(t, entries, e.Key)
+			_, again := entries[e.Key]
+			require.False(t, again, "%s was found twice", e.Key)
 			entries[e.Key] = canonicalEntry(e)
 		}
 		return entries
