@@ -1,0 +1,410 @@
+package pump
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams/types"
+	"github.com/aws/smithy-go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var patterns = []string{
+	`{"dynamodb":{"NewImage":{"change":{"S":[{"exists":true}]}}}}`,
+	`{"eventName":["REMOVE"],"dynamodb":{"OldImage":{"info":{"B":[{"exists":true}]}}}}`,
+}
+
+// recorder is a handler that notes what it took, and fails as a test says.
+type recorder struct {
+	mu     sync.Mutex
+	taken  []string
+	offers [][]string
+	at     []time.Time
+	// answer decides about a call; nil takes everything.
+	answer func(keys []string) (failed []string, err error)
+}
+
+func key(r events.DynamoDBEventRecord) string { return r.Change.Keys["id"].String() }
+
+func (r *recorder) handle(_ context.Context, event events.DynamoDBEvent) (events.DynamoDBEventResponse, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var keys []string
+	for _, record := range event.Records {
+		keys = append(keys, key(record))
+	}
+	r.offers = append(r.offers, keys)
+	r.at = append(r.at, time.Now())
+	var failed []string
+	if r.answer != nil {
+		var err error
+		if failed, err = r.answer(keys); err != nil {
+			return events.DynamoDBEventResponse{}, err
+		}
+	}
+	var response events.DynamoDBEventResponse
+	for _, record := range event.Records {
+		if slices.Contains(failed, key(record)) {
+			response.BatchItemFailures = append(response.BatchItemFailures,
+				events.DynamoDBBatchItemFailure{ItemIdentifier: record.Change.SequenceNumber})
+			continue
+		}
+		r.taken = append(r.taken, key(record))
+	}
+	return response, nil
+}
+
+func (r *recorder) got() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return slices.Clone(r.taken)
+}
+
+// bench is a poller at work on a scripted service, in a bubble of its own time.
+type bench struct {
+	*scripted
+	*recorder
+	pump      *Pump
+	discarded []Discarded
+	stop      func()
+}
+
+func begin(t *testing.T, service *scripted) *bench {
+	t.Helper()
+	b := &bench{scripted: service, recorder: &recorder{}}
+	var err error
+	b.pump, err = New(Config{
+		Table: service.table, Tables: service, Streams: service,
+		Handler: b.handle, Filters: patterns,
+		OnFailure: func(d Discarded) { b.discarded = append(b.discarded, d) },
+		Now:       time.Now,
+		Log:       slog.New(slog.NewTextHandler(t.Output(), nil)),
+	})
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	ran := make(chan struct{})
+	go func() {
+		defer close(ran)
+		b.pump.Run(ctx)
+	}()
+	b.stop = func() {
+		cancel()
+		<-ran
+	}
+	return b
+}
+
+// after lets d go by, then everything that is due happen.
+func after(d time.Duration) {
+	<-time.After(d)
+	synctest.Wait()
+}
+
+func TestChangesAreDeliveredAndRenewalsAreNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := begin(t, newScripted())
+		defer b.stop()
+		b.change("a", "1")
+		b.renewal("a", "2")
+		b.change("a", "3")
+
+		after(time.Second)
+
+		assert.Equal(t, []string{"1", "3"}, b.got())
+		assert.Equal(t, Stats{Read: 3, Matched: 2}, b.pump.Stats())
+	})
+}
+
+func TestAChangeIsDeliveredWithinAFractionOfASecondAfterALongSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := begin(t, newScripted())
+		defer b.stop()
+		after(time.Hour)
+
+		b.change("a", "1")
+		after(longestPause)
+
+		assert.Equal(t, []string{"1"}, b.got())
+		assert.Less(t, b.count("GetRecords"), int(time.Hour/longestPause)+20, "an idle shard is read at the slow pace")
+		assert.Equal(t, 1, b.count("GetShardIterator"), "the iterator is kept")
+	})
+}
+
+func TestAFullPageIsFollowedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service := newScripted()
+		for i := range 5 * pageSize {
+			service.change("a", fmt.Sprint(i))
+		}
+		b := begin(t, service)
+		defer b.stop()
+
+		synctest.Wait()
+		after(0)
+
+		assert.Len(t, b.got(), 5*pageSize)
+		assert.Len(t, b.offers, 5*pageSize/BatchSize)
+	})
+}
+
+func TestChildrenOfAShardAreReadAfterItInOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service := newScripted()
+		service.change("a", "1", "2")
+		service.close("a")
+		service.open("b", "a")
+		service.open("c", "a")
+		service.change("b", "3")
+		service.change("c", "4")
+		service.close("b")
+		service.open("d", "b")
+		service.change("d", "5")
+		b := begin(t, service)
+		defer b.stop()
+
+		after(100 * time.Millisecond)
+
+		got := b.got()
+		assert.ElementsMatch(t, []string{"1", "2", "3", "4", "5"}, got)
+		assert.Equal(t, []string{"1", "2"}, got[:2])
+		assert.Less(t, slices.Index(got, "3"), slices.Index(got, "5"))
+	})
+}
+
+func TestAChildWaitsForAParentThatIsStillHeldUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := begin(t, newScripted())
+		defer b.stop()
+		holdUp := true
+		b.answer = func(keys []string) ([]string, error) {
+			if holdUp && keys[0] == "1" {
+				return nil, errors.New("not now")
+			}
+			return nil, nil
+		}
+		b.change("a", "1")
+		b.close("a")
+		b.open("b", "a")
+		b.change("b", "2")
+
+		after(shortestRedelivery)
+		assert.Empty(t, b.got())
+
+		b.adjust(func() { holdUp = false })
+		after(30 * time.Second)
+		assert.Equal(t, []string{"1", "2"}, b.got())
+	})
+}
+
+// adjust changes what answer looks at.
+func (b *bench) adjust(change func()) {
+	b.recorder.mu.Lock()
+	defer b.recorder.mu.Unlock()
+	change()
+}
+
+func TestAShardThatSplitsLaterIsFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := begin(t, newScripted())
+		defer b.stop()
+		b.change("a", "1")
+		after(time.Minute)
+
+		// The children are listed only some seconds after the parent closed.
+		b.close("a")
+		after(3 * time.Second)
+		b.open("b", "a")
+		b.change("b", "2")
+		after(2 * time.Second)
+
+		assert.Equal(t, []string{"1", "2"}, b.got())
+	})
+}
+
+func TestAChildWhoseParentIsNoLongerKeptIsRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service := newScripted()
+		service.open("b", "a")
+		service.trim("a")
+		service.change("b", "1")
+		b := begin(t, service)
+		defer b.stop()
+
+		after(time.Second)
+
+		assert.Equal(t, []string{"1"}, b.got())
+	})
+}
+
+func TestAShardOfTwoPagesOfTheListIsFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service := newScripted()
+		for _, id := range []string{"b", "c", "d", "e"} {
+			service.open(id, "")
+			service.change(id, id)
+		}
+		b := begin(t, service)
+		defer b.stop()
+
+		after(time.Second)
+
+		assert.ElementsMatch(t, []string{"b", "c", "d", "e"}, b.got())
+	})
+}
+
+func TestAnExpiredIteratorGoesOnWhereItWas(t *testing.T) {
+	for _, ignores := range []bool{false, true} {
+		t.Run(fmt.Sprintf("engine ignores the sequence number: %t", ignores), func(t *testing.T) {
+			testExpiredIterator(t, ignores)
+		})
+	}
+}
+
+func TestAnEngineThatIgnoresTheSequenceNumberRepeatsNothing(t *testing.T) {
+	testExpiredIterator(t, true)
+}
+
+func testExpiredIterator(t *testing.T, ignoresSequence bool) {
+	synctest.Test(t, func(t *testing.T) {
+		service := newScripted()
+		service.ignoresSequence = ignoresSequence
+		b := begin(t, service)
+		defer b.stop()
+		b.change("a", "1", "2")
+		after(time.Second)
+
+		service.mu.Lock()
+		service.generation++
+		service.mu.Unlock()
+		b.change("a", "3")
+		after(time.Second)
+
+		assert.Equal(t, []string{"1", "2", "3"}, b.got())
+	})
+}
+
+func TestTrimmedRecordsAreNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := begin(t, newScripted())
+		defer b.stop()
+		b.change("a", "1")
+		after(time.Second)
+		b.failNext("GetRecords", &types.TrimmedDataAccessException{})
+		service := b.scripted
+		service.change("a", "2", "3")
+		service.mu.Lock()
+		service.find("a").trimmed = 2
+		service.mu.Unlock()
+
+		after(time.Second)
+
+		assert.Equal(t, []string{"1", "3"}, b.got())
+	})
+}
+
+func TestTroubleWithTheServiceIsWaitedOut(t *testing.T) {
+	refused := errors.New("connection refused")
+	slow := &smithy.GenericAPIError{Code: "ProvisionedThroughputExceededException"}
+	cases := []struct {
+		name, operation string
+		errs            []error
+	}{
+		{"reading fails", "GetRecords", []error{refused, refused, refused}},
+		{"throttled", "GetRecords", []error{slow, slow}},
+		{"limited", "GetRecords", []error{&types.LimitExceededException{}}},
+		{"iterator fails", "GetShardIterator", []error{refused, refused}},
+		{"list fails", "DescribeStream", []error{refused, &types.LimitExceededException{}}},
+		{"table is not there yet", "DescribeTable", []error{&types.ResourceNotFoundException{}, refused}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				service := newScripted()
+				service.failNext(c.operation, c.errs...)
+				service.change("a", "1")
+				b := begin(t, service)
+				defer b.stop()
+				after(5 * time.Second)
+				b.change("a", "2")
+				after(time.Second)
+
+				assert.Equal(t, []string{"1", "2"}, b.got())
+			})
+		})
+	}
+}
+
+func TestAThrottledShardIsReadMoreSlowly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := begin(t, newScripted())
+		defer b.stop()
+		b.failNext("GetRecords", &types.LimitExceededException{})
+		after(time.Minute)
+		before := b.count("GetRecords")
+
+		for i := range 100 {
+			b.change("a", fmt.Sprint(i))
+			after(100 * time.Millisecond)
+		}
+
+		assert.LessOrEqual(t, b.count("GetRecords")-before, 41, "at most four reads a second")
+	})
+}
+
+func TestATableMadeAnewIsFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := begin(t, newScripted())
+		defer b.stop()
+		b.change("a", "1")
+		after(time.Second)
+
+		b.recreate("stream-2", "a")
+		b.change("a", "2")
+		after(discoverEvery)
+
+		assert.Equal(t, []string{"1", "2"}, b.got())
+	})
+}
+
+func TestStoppingDeliversWhatIsInTheStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := begin(t, newScripted())
+		after(time.Second)
+		b.change("a", "1", "2", "3")
+
+		b.stop()
+
+		assert.Equal(t, []string{"1", "2", "3"}, b.got())
+	})
+}
+
+func TestStoppingDoesNotWaitForAHandlerThatFailsForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := begin(t, newScripted())
+		b.answer = func([]string) ([]string, error) { return nil, errors.New("never") }
+		b.change("a", "1", "2", "3")
+		after(200 * time.Millisecond)
+		asked := time.Now()
+
+		b.stop()
+
+		assert.LessOrEqual(t, time.Since(asked), flushTime)
+	})
+}
+
+func TestAPatternThatIsNotUnderstoodIsAnError(t *testing.T) {
+	_, err := New(Config{Filters: []string{`{"eventName":[{"prefix":"RE"}]}`}})
+	assert.ErrorContains(t, err, "prefix")
+}
