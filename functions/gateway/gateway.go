@@ -1,0 +1,130 @@
+// Package gateway lets a net/http handler answer the events of API Gateway
+// and of function URLs. It tells four forms of one request apart (see event)
+// and gives the handler the same *http.Request for all of them: every part
+// decoded exactly once, whatever was put in front of the path taken off.
+//
+// The translation itself is github.com/awslabs/aws-lambda-go-api-proxy's. What
+// that gets wrong is put right around it; the comments say what, the tests
+// named in them hold it.
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+)
+
+// MaxAnswer is the size in bytes of the largest answer that Lambda takes from
+// a function: the whole envelope, base64 and escapes counted.
+const MaxAnswer = 6_291_556
+
+// DefaultReserve is the part of an invocation's time that is kept for saying
+// that the rest was not enough.
+const DefaultReserve = 500 * time.Millisecond
+
+// Config is what a [Handler] works with.
+type Config struct {
+	// HTTP answers the requests; required.
+	HTTP http.Handler
+	// Log takes panics and answers that were too large; default slog.Default.
+	Log *slog.Logger
+	// MaxAnswer is the largest envelope in bytes; default [MaxAnswer].
+	MaxAnswer int
+	// Reserve is how much before the invocation's deadline the request's
+	// context ends; default [DefaultReserve].
+	Reserve time.Duration
+}
+
+// Handler answers gateway events, JSON in and JSON out, as a lambda.Handler
+// does. It is safe for concurrent use.
+type Handler struct {
+	http      http.Handler
+	log       *slog.Logger
+	maxAnswer int
+	reserve   time.Duration
+}
+
+// New returns a handler of events on cfg.HTTP.
+func New(cfg Config) *Handler {
+	h := &Handler{http: cfg.HTTP, log: cfg.Log, maxAnswer: cfg.MaxAnswer, reserve: cfg.Reserve}
+	if h.log == nil {
+		h.log = slog.Default()
+	}
+	if h.maxAnswer == 0 {
+		h.maxAnswer = MaxAnswer
+	}
+	if h.reserve == 0 {
+		h.reserve = DefaultReserve
+	}
+	return h
+}
+
+// Invoke answers one event. An error means that the payload is no gateway's
+// event; whatever is wrong with the request itself is an answer.
+func (h *Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	var ev event
+	if err := json.Unmarshal(payload, &ev); err != nil {
+		return nil, fmt.Errorf("decode gateway event: %w", err)
+	}
+	if err := ev.recognize(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := h.withReserve(ctx)
+	defer cancel()
+
+	w := newRecorder(ev.payload)
+	r, err := ev.request(ctx)
+	if err != nil {
+		writeError(w, http.StatusBadRequest, err.Error())
+		return w.envelope()
+	}
+	h.serve(w, r)
+	answer, err := w.envelope()
+	if err != nil || len(answer) <= h.maxAnswer {
+		return answer, err
+	}
+	return h.tooLarge(ev.payload, r, len(answer))
+}
+
+// withReserve returns the context that ends so much before the invocation
+// does that an answer can still be given.
+func (h *Handler) withReserve(ctx context.Context) (context.Context, context.CancelFunc) {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return ctx, func() {}
+	}
+	return context.WithDeadline(ctx, deadline.Add(-h.reserve))
+}
+
+// serve lets the HTTP handler answer. A panic becomes a 500, as it would end
+// the container otherwise.
+func (h *Handler) serve(w *recorder, r *http.Request) {
+	w.bodyless = r.Method == http.MethodHead
+	defer func() {
+		if cause := recover(); cause != nil {
+			h.log.ErrorContext(r.Context(), "panic while answering",
+				"method", r.Method, "path", r.URL.EscapedPath(), "cause", cause, "stack", string(debug.Stack()))
+			w.reset()
+			writeError(w, http.StatusInternalServerError, "internal error")
+		}
+	}()
+	h.http.ServeHTTP(w, r)
+}
+
+// tooLarge answers 406 in place of an answer that Lambda would refuse, which
+// the gateway would turn into a bare 502 (TestH24).
+func (h *Handler) tooLarge(p payload, r *http.Request, size int) ([]byte, error) {
+	h.log.WarnContext(r.Context(), "answer too large",
+		"method", r.Method, "path", r.URL.EscapedPath(), "bytes", size, "limit", h.maxAnswer)
+	w := newRecorder(p)
+	w.bodyless = r.Method == http.MethodHead
+	writeError(w, http.StatusNotAcceptable, fmt.Sprintf(
+		"the answer takes %d bytes and a function may give %d: send Accept-Encoding: gzip, "+
+			"ask for the compact form with X-Eureka-Accept: compact, or fetch less: /apps/delta, one application or one VIP",
+		size, h.maxAnswer))
+	return w.envelope()
+}
