@@ -18,6 +18,7 @@ import (
 // evictionTests are the promises of eviction.Store.
 func evictionTests() []test {
 	return []test{
+		{"Get is the registry's", evictionGet},
 		{"Scan finds every lease and tombstone", scanFindsAll},
 		{"Scan is consistent", scanIsConsistent},
 		{"Scan reads every page", scanManyPages},
@@ -49,6 +50,17 @@ func (f *fixture) byKey(t *testing.T, leases []lease.Lease) map[eureka.Key]lease
 		found[l.Key] = l
 	}
 	return found
+}
+
+func evictionGet(t *testing.T, f *fixture) {
+	for _, want := range []lease.Lease{f.register(t, f.key("lease")), f.evicted(t, f.key("tombstone"), eureka.Down)} {
+		got, err := f.Eviction.Get(t.Context(), want.Key)
+		require.NoError(t, err)
+		requireLease(t, want, *got)
+	}
+	got, err := f.Eviction.Get(t.Context(), f.key("none"))
+	require.ErrorIs(t, err, eureka.ErrLeaseNotFound)
+	require.Nil(t, got)
 }
 
 func scanFindsAll(t *testing.T, f *fixture) {

@@ -19,6 +19,7 @@ func registryTests() []test {
 	return slices.Concat([]test{
 		{"Get of no item", getNone},
 		{"Get of a tombstone", getTombstone},
+		{"What was read belongs to the reader", readsAreCopies},
 		{"Nothing but Register makes an item", nothingElseMakesAnItem},
 		{"Keys that are easily mixed up", oddKeys},
 		{"Times are kept to the millisecond", timesToTheMillisecond},
@@ -35,6 +36,19 @@ func getTombstone(t *testing.T, f *fixture) {
 	l := f.cancelled(t, f.key("id"))
 	require.True(t, l.Tombstone())
 	require.Equal(t, f.key("id"), l.Key)
+}
+
+func readsAreCopies(t *testing.T, f *fixture) {
+	want := f.register(t, f.key("id"))
+	change := func(l *lease.Lease) { l.Status, l.Version, l.Renewed = eureka.Down, 1, f.after(-1) }
+	got, err := f.Registry.Get(t.Context(), want.Key)
+	require.NoError(t, err)
+	change(got)
+	f.requireStored(t, want)
+	var failed *registry.ConditionFailedError
+	require.ErrorAs(t, f.Registry.Update(t.Context(), registry.Update{Key: want.Key}), &failed)
+	change(failed.Stored)
+	f.requireStored(t, want)
 }
 
 func nothingElseMakesAnItem(t *testing.T, f *fixture) {

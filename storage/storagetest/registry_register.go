@@ -23,6 +23,7 @@ func registerTests() []test {
 		{"Register over a live lease looks at Dirty", registerDirty},
 		{"Register over a tombstone does not look at Dirty", registerOverTombstone},
 		{"Register demands the override that was named", registerOverride},
+		{"Register writes its own override, not the one that was named", registerOwnOverride},
 		{"Register assigns rising versions", registerVersions},
 		{"Register keeps ServiceUp of a live lease", registerServiceUp},
 		{"Register takes an override of UNKNOWN as none", registerUnknownOverride},
@@ -211,6 +212,21 @@ func registerOverride(t *testing.T, f *fixture) {
 				}
 				f.requireStored(t, *before)
 			})
+		}
+	}
+}
+
+// registerOwnOverride: what is demanded and what is written are two things. An
+// override may have outlived its time, or a client may bring one.
+func registerOwnOverride(t *testing.T, f *fixture) {
+	for name, stored := range map[string]eureka.Status{"ends": eureka.Down, "begins": "", "changes": eureka.OutOfService} {
+		for _, own := range []eureka.Status{"", eureka.Up} {
+			key := f.key(name + "/" + string(own))
+			f.evicted(t, key, stored)
+			l := f.lease(key)
+			l.Overridden = own
+			require.NoError(t, f.Registry.Register(t.Context(), registry.Registration{Lease: l, Stored: stored}))
+			assert.Equal(t, own, f.get(t, key).Overridden, key.ID)
 		}
 	}
 }

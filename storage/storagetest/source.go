@@ -89,18 +89,19 @@ func (f *fixture) everyCall(l lease.Lease) map[string]func(ctx context.Context) 
 		"Renew": func(ctx context.Context) error {
 			return f.Registry.Renew(ctx, registry.Renewal{Key: l.Key, Now: f.now})
 		},
-		"Update":        func(ctx context.Context) error { return f.Registry.Update(ctx, u) },
-		"Cancel":        func(ctx context.Context) error { return f.Registry.Cancel(ctx, l.Key, f.now) },
-		"Scan":          func(ctx context.Context) error { _, err := f.Eviction.Scan(ctx); return err },
-		"Evict":         func(ctx context.Context) error { return f.Eviction.Evict(ctx, l.Key, l.Renewed, f.now) },
-		"Put":           func(ctx context.Context) error { return f.Deltas.Put(ctx, []delta.Row{f.row("id", 1, f.now)}) },
-		"Deltas":        func(ctx context.Context) error { _, err := f.Deltas.Deltas(ctx, f.after(-1), f.now); return err },
-		"Snapshot":      func(ctx context.Context) error { _, err := f.Publications.Snapshot(ctx); return err },
-		"PutSnapshot":   func(ctx context.Context) error { return f.Publications.PutSnapshot(ctx, f.snapshot(1, 1)) },
-		"Statistics":    func(ctx context.Context) error { _, err := f.Publications.Statistics(ctx); return err },
-		"PutStatistics": func(ctx context.Context) error { return f.Publications.PutStatistics(ctx, published.Statistics{}) },
-		"Recent":        func(ctx context.Context) error { _, err := f.Publications.Recent(ctx); return err },
-		"PutRecent":     func(ctx context.Context) error { return f.Publications.PutRecent(ctx, published.Recent{}) },
+		"Update":         func(ctx context.Context) error { return f.Registry.Update(ctx, u) },
+		"Cancel":         func(ctx context.Context) error { return f.Registry.Cancel(ctx, l.Key, f.now) },
+		"Scan":           func(ctx context.Context) error { _, err := f.Eviction.Scan(ctx); return err },
+		"Evict":          func(ctx context.Context) error { return f.Eviction.Evict(ctx, l.Key, l.Renewed, f.now) },
+		"Put":            func(ctx context.Context) error { return f.Deltas.Put(ctx, []delta.Row{f.row("id", 1, f.now)}) },
+		"Deltas":         func(ctx context.Context) error { _, err := f.Deltas.Deltas(ctx, f.after(-1), f.now); return err },
+		"Snapshot":       func(ctx context.Context) error { _, err := f.Publications.Snapshot(ctx); return err },
+		"PutSnapshot":    func(ctx context.Context) error { return f.Publications.PutSnapshot(ctx, f.snapshot(1, 1)) },
+		"Statistics":     func(ctx context.Context) error { _, err := f.Publications.Statistics(ctx); return err },
+		"PutStatistics":  func(ctx context.Context) error { return f.Publications.PutStatistics(ctx, published.Statistics{}) },
+		"Recent":         func(ctx context.Context) error { _, err := f.Publications.Recent(ctx); return err },
+		"PutRecent":      func(ctx context.Context) error { return f.Publications.PutRecent(ctx, published.Recent{}) },
+		"eviction's Get": func(ctx context.Context) error { _, err := f.Eviction.Get(ctx, l.Key); return err },
 		"source's Snapshot": func(ctx context.Context) error {
 			_, err := f.Source.Snapshot(ctx)
 			return err

@@ -14,6 +14,7 @@ import (
 	"github.com/eurekaless/registry/core/eviction"
 	"github.com/eurekaless/registry/core/readcache"
 	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/storage"
 )
 
 // Driver is one set of tables, seen through every role that the core gives to
@@ -32,6 +33,11 @@ type Driver struct {
 
 	// Inspect reaches below the contracts.
 	Inspect Inspect
+}
+
+// Of returns the driver of two tables, without anything below the contracts.
+func Of(tables storage.Tables) Driver {
+	return Driver{Registry: tables, Eviction: tables, Deltas: tables, Publications: tables, Source: tables}
 }
 
 // Inspect holds what a driver offers to its tests alone. A test that needs a
