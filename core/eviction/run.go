@@ -74,7 +74,7 @@ func (r *Runner) Run(ctx context.Context) (Report, error) {
 	began := r.clock()
 	last, lastErr := r.cfg.Publications.Statistics(ctx)
 	if lastErr != nil {
-		lastErr = fmt.Errorf("read statistics: %w", lastErr)
+		last, lastErr = published.Statistics{}, fmt.Errorf("read statistics: %w", lastErr)
 	}
 	leases, err := r.cfg.Store.Scan(ctx)
 	if err != nil {
@@ -176,4 +176,3 @@ func (r *Runner) clock() time.Time { return r.cfg.Now().Truncate(time.Millisecon
 // random returns a random source for one pass; sources are not safe for
 // concurrent use.
 func (r *Runner) random() *rand.Rand { return rand.New(rand.NewPCG(r.cfg.Seed(), r.cfg.Seed())) }
-
