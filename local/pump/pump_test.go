@@ -16,10 +16,7 @@ import (
 	"github.com/aws/smithy-go"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var patterns = []string{
 	`{"dynamodb":{"NewImage":{"change":{"S":[{"exists":true}]}}}}`,
