@@ -44,7 +44,7 @@ type tables struct {
 }
 
 // epoch is when the tests' clock starts.
-var epoch = time.UnixMilli(1_700_000_000_000)
+var epoch = time.UnixMilli(1_700_000_000_000).UTC()
 
 func newTables() *tables {
 	return &tables{now: epoch, leases: map[eureka.Key]lease.Lease{}, corrupt: map[eureka.Key]bool{}}
