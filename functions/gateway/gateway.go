@@ -15,16 +15,11 @@ import (
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"time"
 )
 
 // MaxAnswer is the size in bytes of the largest answer that Lambda takes from
 // a function: the whole envelope, base64 and escapes counted.
 const MaxAnswer = 6_291_556
-
-// DefaultReserve is the part of an invocation's time that is kept for saying
-// that the rest was not enough.
-const DefaultReserve = 500 * time.Millisecond
 
 // Config is what a [Handler] works with.
 type Config struct {
@@ -34,9 +29,6 @@ type Config struct {
 	Log *slog.Logger
 	// MaxAnswer is the largest envelope in bytes; default [MaxAnswer].
 	MaxAnswer int
-	// Reserve is how much before the invocation's deadline the request's
-	// context ends; default [DefaultReserve].
-	Reserve time.Duration
 }
 
 // Handler answers gateway events, JSON in and JSON out, as a lambda.Handler
@@ -45,20 +37,16 @@ type Handler struct {
 	http      http.Handler
 	log       *slog.Logger
 	maxAnswer int
-	reserve   time.Duration
 }
 
 // New returns a handler of events on cfg.HTTP.
 func New(cfg Config) *Handler {
-	h := &Handler{http: cfg.HTTP, log: cfg.Log, maxAnswer: cfg.MaxAnswer, reserve: cfg.Reserve}
+	h := &Handler{http: cfg.HTTP, log: cfg.Log, maxAnswer: cfg.MaxAnswer}
 	if h.log == nil {
 		h.log = slog.Default()
 	}
 	if h.maxAnswer == 0 {
 		h.maxAnswer = MaxAnswer
-	}
-	if h.reserve == 0 {
-		h.reserve = DefaultReserve
 	}
 	return h
 }
@@ -73,9 +61,6 @@ func (h *Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	if err := ev.recognize(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := h.withReserve(ctx)
-	defer cancel()
-
 	w := newRecorder(ev.payload)
 	r, err := ev.request(ctx)
 	if err != nil {
@@ -88,16 +73,6 @@ func (h *Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 		return answer, err
 	}
 	return h.tooLarge(ev.payload, r, len(answer))
-}
-
-// withReserve returns the context that ends so much before the invocation
-// does that an answer can still be given.
-func (h *Handler) withReserve(ctx context.Context) (context.Context, context.CancelFunc) {
-	deadline, ok := ctx.Deadline()
-	if !ok {
-		return ctx, func() {}
-	}
-	return context.WithDeadline(ctx, deadline.Add(-h.reserve))
 }
 
 // serve lets the HTTP handler answer. A panic becomes a 500, as it would end

@@ -2,14 +2,11 @@ package gateway_test
 
 import (
 	"bytes"
-	"context"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -260,21 +257,6 @@ func TestUnknownEvent(t *testing.T) {
 		_, err := h.Invoke(t.Context(), []byte(payload))
 		assert.Error(t, err, payload)
 	}
-}
-
-// TestReserve: the request's context ends before the invocation does.
-func TestReserve(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	invocation, _ := ctx.Deadline()
-	var request time.Time
-	h := gateway.New(gateway.Config{
-		Reserve: 2 * time.Second, Log: slog.New(slog.DiscardHandler),
-		HTTP: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { request, _ = r.Context().Deadline() }),
-	})
-	_, err := h.Invoke(ctx, load(t, "http").json(t))
-	require.NoError(t, err)
-	assert.Equal(t, invocation.Add(-2*time.Second), request)
 }
 
 func FuzzInvoke(f *testing.F) {
