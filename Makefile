@@ -1,0 +1,108 @@
+# Everything that is built or fetched goes to .build, which is not kept.
+# Nothing but Go, git and make is needed for `make run` and `make test`.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+BUILD := .build
+FUNCTIONS := write read stream evict
+# arm64 is what the template deploys by default.
+GOARCH ?= arm64
+# The Lambda runtime is a custom one; it needs no RPC mode and no debug data.
+BUILD_FLAGS := -trimpath -tags lambda.norpc -ldflags '-s -w'
+
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+CFN_LINT := cfn-lint==1.58.0
+SAM_CLI := aws-sam-cli==1.170.0
+
+# Variables for `go run` and the registry itself.
+ifdef DYNAMODB_ENDPOINT
+export AWS_ENDPOINT_URL_DYNAMODB := $(DYNAMODB_ENDPOINT)
+endif
+export SAM_CLI_TELEMETRY := 0
+
+# The race detector needs a C compiler; Go says whether it found one.
+RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+TEST_FLAGS ?=
+PACKAGES ?= ./...
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: $(BUILD)/registry ## serve on http://127.0.0.1:8761 with an embedded engine (DYNAMODB_ENDPOINT=URL for another one)
+	@exec $(BUILD)/registry serve
+
+# Always asked for: Go itself knows whether there is something to build.
+.PHONY: $(BUILD)/registry
+$(BUILD)/registry:
+	@go build -o $@ ./local
+
+.PHONY: test
+test: ## run the tests (PACKAGES=./core/... for some, TEST_FLAGS='-run X' for go test)
+ifeq ($(RACE),)
+	@[ -z "$${REGISTRY_TEST_REQUIRE_ALL:-}" ] || { echo 'make test: no C compiler for the race detector' >&2; exit 1; }
+	@echo 'make test: no C compiler found, so the tests run without the race detector'
+endif
+	go test $(RACE) -timeout 20m $(TEST_FLAGS) $(PACKAGES)
+
+.PHONY: check
+check: format vet staticcheck lint-template test ## everything that must pass: format, vet, staticcheck, template, tests
+
+.PHONY: format
+format: ## fail when a Go file is not formatted
+	@files=$$(git ls-files -co --exclude-standard '*.go' | xargs -r gofmt -l); \
+	if [ -n "$$files" ]; then echo "not formatted (gofmt -w):" >&2; echo "$$files" >&2; exit 1; fi
+
+.PHONY: vet
+vet: ## go vet
+	go vet ./...
+
+.PHONY: staticcheck
+staticcheck: ## staticcheck with all its checks
+	go run $(STATICCHECK) -checks all ./...
+
+# cfn-lint and the SAM CLI are Python programs; they live in an environment of
+# their own.
+VENV := $(BUILD)/venv
+.PHONY: lint-template
+lint-template: ## cfn-lint and sam validate on template.yaml (skipped without Python, unless all is required)
+	@if command -v python3 >/dev/null; then $(MAKE) --no-print-directory lint-template-now; \
+	elif [ -n "$${REGISTRY_TEST_REQUIRE_ALL:-}" ]; then echo 'make lint-template: no python3' >&2; exit 1; \
+	else echo 'make lint-template: skipped, no python3'; fi
+
+.PHONY: lint-template-now
+lint-template-now: $(VENV)/.installed
+	$(VENV)/bin/cfn-lint template.yaml
+	$(VENV)/bin/sam validate --lint --template template.yaml --region us-east-1
+
+$(VENV)/.installed: Makefile
+	@echo 'installing cfn-lint and the SAM CLI into $(VENV)'
+	@python3 -m venv $(VENV)
+	@$(VENV)/bin/pip install --quiet --disable-pip-version-check '$(CFN_LINT)' '$(SAM_CLI)'
+	@touch $@
+
+# An engine that behaves like DynamoDB where the embedded one does not.
+DYNOXIDE := $(BUILD)/dynoxide/node_modules/@dynoxide/linux-x64/dynoxide
+.PHONY: dynoxide
+dynoxide: $(DYNOXIDE) ## install the dynoxide engine (npm, Linux x64) for the tests that want a faithful one
+
+$(DYNOXIDE):
+	npm install --silent --no-save --no-audit --no-fund --prefix $(BUILD)/dynoxide @dynoxide/linux-x64@1.2.1
+
+.PHONY: bench
+bench: ## Go benchmarks with allocations (PACKAGES=..., TEST_FLAGS='-bench X')
+	go test -run '^$$' -bench . -benchmem -timeout 60m $(TEST_FLAGS) $(PACKAGES)
+
+.PHONY: build
+build: $(FUNCTIONS:%=$(BUILD)/functions/%/bootstrap) ## the four functions as static binaries (GOARCH=amd64 for x86_64)
+
+.PHONY: $(FUNCTIONS:%=$(BUILD)/functions/%/bootstrap)
+$(BUILD)/functions/%/bootstrap:
+	CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH) go build $(BUILD_FLAGS) -o $@ ./functions/$*
+
+.PHONY: clean
+clean: ## remove what was built and fetched
+	rm -rf $(BUILD) .aws-sam
