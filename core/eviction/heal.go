@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"sync"
 	"time"
 
@@ -193,33 +194,42 @@ func (c *comparison) lastKnown(key eureka.Key) *eureka.InstanceInfo {
 // vanished returns deletions for what readers were last told is alive and the
 // scan did not find, not even as a tombstone: it was removed from the table,
 // by its TTL or by hand. Rows written since the scan began are of leases newer
-// than it.
+// than it. A tombstone outlives many passes, so its own end tells nothing.
 func (c *comparison) vanished() []delta.Row {
-	found := make(map[eureka.Key]bool, len(c.leases))
+	told := maps.Clone(c.latest)
+	for key, entry := range c.before {
+		if row, ok := told[key]; ok && row.Version >= entry.Version {
+			continue
+		}
+		if entry.Instance == nil {
+			delete(told, key)
+			continue
+		}
+		told[key] = delta.Row{Key: key, Version: entry.Version, Instance: entry.Instance}
+	}
 	for i := range c.leases {
-		found[c.leases[i].Key] = true
+		delete(told, c.leases[i].Key)
 	}
 	var rows []delta.Row
-	for key, entry := range c.before {
-		row, told := c.latest[key]
-		if entry.Instance != nil && !found[key] && (!told || row.Version < entry.Version) {
-			rows = append(rows, deletion(key, entry.Version, entry.Instance))
-		}
-	}
-	for key, row := range c.latest {
-		if !found[key] && !row.Deleted() && !row.Written.After(c.began) && row.Version >= c.before[key].Version {
-			rows = append(rows, deletion(key, row.Version, row.Instance))
+	for _, row := range told {
+		if !row.Deleted() && !row.Written.After(c.began) {
+			rows = append(rows, deletion(row))
 		}
 	}
 	return rows
 }
 
-// deletion returns the row for the removal of a lease that was last alive at a
-// version: the one after it, as the removal's own stream record has. It is
-// dated at the lease's end.
-func deletion(key eureka.Key, version int64, instance *eureka.InstanceInfo) delta.Row {
+// deletion returns the row for the removal of a lease that was last told alive:
+// of the version after that, as the removal's own stream record has, and dated
+// at the lease's end.
+func deletion(alive delta.Row) delta.Row {
+	version, instance := alive.Version+1, alive.Instance
 	gone := instance.Lease.LastRenewed.Add(instance.Lease.Duration)
-	return delta.Row{Key: key, Version: version + 1, Instance: delta.DeletedInstance(instance, gone), Sequence: sequence(version + 1)}
+	return delta.Row{
+		Key: alive.Key, Version: version,
+		Instance: delta.DeletedInstance(instance, gone),
+		Sequence: sequence(version),
+	}
 }
 
 // sequence returns the sequence number of a row that no stream record made:

@@ -187,17 +187,24 @@ func TestNothingLostNothingHealed(t *testing.T) {
 // repeated, and one that never comes is healed by the next pass although the
 // snapshot between them holds the change.
 func TestYoungChangeIsLeftToItsRecord(t *testing.T) {
-	tables := newTables()
-	runner := tables.runner(t, nil)
-	tables.register(shop1, nil)
-	tables.minutes(t, runner, 2)
-	tables.advance(50 * time.Second)
-	tables.losing(func() { tables.setStatus(shop1, eureka.Down) })
-	tables.advance(-50 * time.Second)
-	require.Equal(t, []int{0}, tables.minutes(t, runner, 1), "10 s old")
-	entry := tables.snapshot.Entries[0]
-	require.Equal(t, eureka.Down, entry.Instance.Status, "a cold reader has it")
-	require.Equal(t, []int{1, 0, 0}, tables.minutes(t, runner, 3), "70 s old")
+	for name, change := range map[string]func(*tables){
+		"override": func(t *tables) { t.setStatus(shop1, eureka.Down) },
+		"cancel":   func(t *tables) { t.cancel(shop1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			tables := newTables()
+			runner := tables.runner(t, nil)
+			tables.register(shop1, nil)
+			tables.minutes(t, runner, 2)
+			tables.advance(50 * time.Second)
+			tables.losing(func() { change(tables) })
+			tables.advance(-50 * time.Second)
+			require.Equal(t, []int{0}, tables.minutes(t, runner, 1), "10 s old")
+			l, _ := tables.lease(shop1)
+			require.Equal(t, l.Version, tables.snapshot.Entries[0].Version, "a cold reader has it")
+			require.Equal(t, []int{1, 0, 0}, tables.minutes(t, runner, 3), "70 s old")
+		})
+	}
 }
 
 // TestHealedRow: it carries the current state, under a sequence number that no
