@@ -126,7 +126,7 @@ func (t *tables) register(key eureka.Key, change func(*lease.Lease)) {
 	defer t.mu.Unlock()
 	l := lease.Lease{
 		Key:      key,
-		Instance: &eureka.InstanceInfo{InstanceID: key.ID, HostName: key.ID, App: key.App, Status: eureka.Up},
+		Instance: &eureka.InstanceInfo{InstanceID: key.ID, HostName: key.ID, App: key.App, IPAddr: "192.0.2.10", Status: eureka.Up},
 		Version:  max(t.now.UnixMilli(), t.leases[key].Version) + 1,
 		Status:   eureka.Up, Action: eureka.Added,
 		Dirty: t.now, Updated: t.now, Registered: t.now, Renewed: t.now, ServiceUp: t.now,

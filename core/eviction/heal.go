@@ -194,18 +194,14 @@ func (c *comparison) lastKnown(key eureka.Key) *eureka.InstanceInfo {
 // vanished returns deletions for what readers were last told is alive and the
 // scan did not find, not even as a tombstone: it was removed from the table,
 // by its TTL or by hand. Rows written since the scan began are of leases newer
-// than it. A tombstone outlives many passes, so its own end tells nothing.
+// than it. That a tombstone was removed tells nothing, since it outlives many
+// passes.
 func (c *comparison) vanished() []delta.Row {
 	told := maps.Clone(c.latest)
 	for key, entry := range c.before {
-		if row, ok := told[key]; ok && row.Version >= entry.Version {
-			continue
+		if row, ok := told[key]; entry.Instance != nil && (!ok || row.Version < entry.Version) {
+			told[key] = delta.Row{Key: key, Version: entry.Version, Instance: entry.Instance}
 		}
-		if entry.Instance == nil {
-			delete(told, key)
-			continue
-		}
-		told[key] = delta.Row{Key: key, Version: entry.Version, Instance: entry.Instance}
 	}
 	for i := range c.leases {
 		delete(told, c.leases[i].Key)
@@ -213,21 +209,24 @@ func (c *comparison) vanished() []delta.Row {
 	var rows []delta.Row
 	for _, row := range told {
 		if !row.Deleted() && !row.Written.After(c.began) {
-			rows = append(rows, deletion(row))
+			rows = append(rows, c.deletion(row))
 		}
 	}
 	return rows
 }
 
-// deletion returns the row for the removal of a lease that was last told alive:
-// of the version after that, as the removal's own stream record has, and dated
-// at the lease's end.
-func deletion(alive delta.Row) delta.Row {
-	version, instance := alive.Version+1, alive.Instance
-	gone := instance.Lease.LastRenewed.Add(instance.Lease.Duration)
+// deletion returns the row for the removal of a lease that was last told alive,
+// dated at the lease's end. Its version is the one after that, as the removal's
+// own stream record has, or a greater one: the lease may have changed untold
+// before it was removed. Versions begin at the time of registration in
+// milliseconds, so the time of the scan is above every version of what it did
+// not find, and below that of a registration since then.
+func (c *comparison) deletion(alive delta.Row) delta.Row {
+	version := max(alive.Version+1, c.began.Add(-clockSkew).UnixMilli())
+	gone := alive.Instance.Lease.LastRenewed.Add(alive.Instance.Lease.Duration)
 	return delta.Row{
 		Key: alive.Key, Version: version,
-		Instance: delta.DeletedInstance(instance, gone),
+		Instance: delta.DeletedInstance(alive.Instance, gone),
 		Sequence: sequence(version),
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/eviction"
+	"github.com/eurekaless/registry/core/published"
 )
 
 // shop1 is the instance that the healing tests change.
@@ -81,6 +82,12 @@ func TestLostRecordHeals(t *testing.T) {
 			t.setStatus(shop1, eureka.Down)
 			t.remove(shop1)
 		}},
+		{"removal of a lease whose change was told", func(t *tables) {
+			t.lose = false
+			t.setStatus(shop1, eureka.Down)
+			t.lose = true
+			t.remove(shop1)
+		}},
 		{"eviction", func(t *tables) {
 			l, _ := t.lease(dying)
 			_ = t.Evict(background(), dying, l.Renewed, t.now)
@@ -107,6 +114,9 @@ func TestLostRecordHeals(t *testing.T) {
 			assert.Equal(t, 1, healed[0]+healed[1], "an interval after the change: %v", healed)
 			assert.Equal(t, tables.scanned(), tables.readAll().instances())
 			assert.Equal(t, tables.scanned(), scanning.catchUp(tables).instances(), "who scanned after the change")
+			if row := tables.readAll()[shop1]; row.Deleted() {
+				assert.Equal(t, "192.0.2.10", row.Instance.IPAddr, "whole, also when deleted")
+			}
 		})
 	}
 }
@@ -372,6 +382,24 @@ func TestHealingAfterMissedPasses(t *testing.T) {
 	assert.Equal(t, tables.scanned(), tables.readAll().instances())
 }
 
+// TestRemovedWhileNoPassRan: readers that were told of a change which no
+// snapshot nor the window remembers are told of the removal all the same.
+func TestRemovedWhileNoPassRan(t *testing.T) {
+	tables := newTables()
+	runner := tables.runner(t, nil)
+	tables.register(shop1, nil)
+	tables.minutes(t, runner, 2)
+	tables.setStatus(shop1, eureka.Down)
+	tables.setStatus(shop1, eureka.Up)
+	tables.advance(25 * time.Hour)
+	tables.losing(func() { tables.remove(shop1) })
+	require.Len(t, tables.readAll().instances(), 1)
+	require.Equal(t, []int{1, 0}, tables.minutes(t, runner, 2))
+	require.Empty(t, tables.readAll().instances())
+	tables.register(shop1, nil)
+	assert.Len(t, tables.readAll().instances(), 1, "and of a registration after it")
+}
+
 // TestHealingWithoutSnapshot: with nothing to compare with, everything that no
 // row carries is told again, in batches that are stamped as they are written.
 func TestHealingWithoutSnapshot(t *testing.T) {
@@ -478,9 +506,9 @@ func TestReadersConverge(t *testing.T) {
 	})
 }
 
-// settled reports whether an item is in the published snapshot, and if it is a
-// tombstone for longer than the grace, as is true of all that a TTL removes: a
-// lease a day after its end, a tombstone after an hour.
+// settled reports whether an item is in the published snapshot as it is, and if
+// it is a tombstone for longer than the grace, as is true of all that a TTL
+// removes: a lease a day after its end, a tombstone after an hour.
 func (t *tables) settled(key eureka.Key, grace time.Duration) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -491,7 +519,9 @@ func (t *tables) settled(key eureka.Key, grace time.Duration) bool {
 	if l.Tombstone() {
 		return !l.Gone.After(t.snapshot.Began.Add(-grace))
 	}
-	return !l.Updated.After(t.snapshot.Began)
+	return slices.ContainsFunc(t.snapshot.Entries, func(e published.Entry) bool {
+		return e.Key == key && e.Version == l.Version
+	})
 }
 
 // rapidRunner returns a runner for a property.

@@ -13,7 +13,7 @@ import (
 	"github.com/eurekaless/registry/core/published"
 )
 
-// clockSkew is how far ahead of this pass's clock a row's writer may be.
+// clockSkew is by how much the clocks of writers may differ from this pass's.
 const clockSkew = 10 * time.Second
 
 // Runner runs eviction passes. It holds no state between them and is safe for
