@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -13,7 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/delta"
+	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/httpapi"
+	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/readcache"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/core/wire"
@@ -54,7 +57,7 @@ func (s *server) pump() {
 	s.pumped += len(records)
 	var rows []delta.Row
 	for _, r := range records {
-		if row, ok := delta.Project(r.Image()); ok {
+		if row, ok := delta.Project(r.Image); ok {
 			row.Written = s.now
 			rows = append(rows, row)
 		}
@@ -132,3 +135,29 @@ func shop(parts object) string {
 	}
 	return string(body)
 }
+
+// fuzz sends a request that may not even be one; nil when it is not.
+func (s *server) fuzz(method, path, media, body string) *httptest.ResponseRecorder {
+	r, err := http.NewRequest(method, "http://registry.example.org"+path, strings.NewReader(body))
+	if err != nil {
+		return nil
+	}
+	r.Header.Set("Content-Type", media)
+	w := httptest.NewRecorder()
+	s.handler.ServeHTTP(w, r)
+	return w
+}
+
+// brokenStore fails at everything.
+type brokenStore struct{}
+
+var errBroken = fmt.Errorf("secret inside: %w", eureka.ErrUnavailable)
+
+func (brokenStore) Get(context.Context, eureka.Key) (*lease.Lease, error) { return nil, errBroken }
+func (brokenStore) Register(context.Context, registry.Registration) error { return errBroken }
+func (brokenStore) Renew(context.Context, registry.Renewal) error         { return errBroken }
+func (brokenStore) Update(context.Context, registry.Update) error         { return errBroken }
+func (brokenStore) Cancel(context.Context, eureka.Key, time.Time) error   { return errBroken }
+
+// unavailable is a registry whose store does not answer.
+func unavailable() *registry.Registry { return registry.New(registry.Config{Store: brokenStore{}}) }
