@@ -33,7 +33,7 @@ var allowed = map[string][]string{
 	"core/httpapi":    {"core/eureka", "core/lease", "core/delta", "core/published", "core/registry", "core/readcache", "core/wire"},
 	"core/discovery":  {"core/eureka", "core/wire"},
 	"core/systemtest": {"core", "storage"},
-	"storage":         {"core", "storage", "github.com/aws", "github.com/klauspost/compress", "github.com/stretchr/testify", "github.com/sivchari/kumo"},
+	"storage":         {"core", "storage", "github.com/aws", "github.com/klauspost/compress", "github.com/stretchr/testify", "github.com/anishathalye/porcupine", "github.com/sivchari/kumo"},
 	"functions":       {"core", "storage", "functions/handlers", "functions/gateway", "functions/boot", "github.com/aws", "github.com/awslabs"},
 	"infra":           {"core", "storage", "functions"},
 	"local":           {"core", "storage", "functions", "local", "github.com/aws", "github.com/sivchari/kumo"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/eurekaless/registry/core/eureka"
@@ -37,6 +38,23 @@ var leaseDefects = map[string]defect{
 				return l, nil
 			}
 		},
+	},
+	"a read is late": {
+		test: "registry.Store/Operations on one key are linearizable",
+		harm: func(b *broken) {
+			var last atomic.Pointer[lease.Lease]
+			b.get = func(ctx context.Context, key eureka.Key) (*lease.Lease, error) {
+				l, err := b.Tables.Get(ctx, key)
+				if before := last.Swap(l); before != nil && before.Key == key {
+					return before, nil
+				}
+				return l, err
+			}
+		},
+	},
+	"an update is without condition, among others": {
+		test: "registry.Store/Operations on one key are linearizable",
+		harm: harmUpdateCondition,
 	},
 	"what was read is kept": {
 		test: "registry.Store/What was read belongs to the reader",

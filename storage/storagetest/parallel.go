@@ -26,6 +26,7 @@ func parallelTests() []test {
 		{"Parallel evictions: one wins", parallelEvict},
 		{"Renewal against eviction: one wins", renewalAgainstEviction},
 		{"Override against registration: neither is lost", overrideAgainstRegistration},
+		{"Operations on one key are linearizable", linearizable},
 	}
 }
 
