@@ -1,0 +1,99 @@
+package dynamodb
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsmiddleware "github.com/aws/aws-sdk-go-v2/aws/middleware"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/middleware"
+)
+
+// Usage is what one call of the database took.
+type Usage struct {
+	// Operation is DynamoDB's name of it, such as "UpdateItem".
+	Operation string
+	// Units are the read or write units consumed, of all tables together; 0
+	// when the call failed, or the engine does not tell.
+	Units float64
+	// Attempts is how often it was tried.
+	Attempts int
+	// Err is the call's error.
+	Err error
+}
+
+// ObserveUsage returns an option for clients: each call asks for the capacity
+// that it consumes, and is reported when it has ended. The function is called
+// on the caller's goroutine, by many at once.
+func ObserveUsage(report func(context.Context, Usage)) func(*dynamodb.Options) {
+	observe := func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
+		middleware.InitializeOutput, middleware.Metadata, error,
+	) {
+		askForCapacity(in.Parameters)
+		out, metadata, err := next.HandleInitialize(ctx, in)
+		usage := Usage{Operation: awsmiddleware.GetOperationName(ctx), Err: err}
+		if results, ok := retry.GetAttemptResults(metadata); ok {
+			usage.Attempts = len(results.Results)
+		}
+		if err == nil {
+			usage.Units = consumed(out.Result)
+		}
+		report(ctx, usage)
+		return out, metadata, err
+	}
+	return func(o *dynamodb.Options) {
+		o.APIOptions = append(o.APIOptions, func(stack *middleware.Stack) error {
+			return stack.Initialize.Add(middleware.InitializeMiddlewareFunc("ObserveUsage", observe), middleware.Before)
+		})
+	}
+}
+
+// askForCapacity makes an input ask for its consumed capacity.
+func askForCapacity(input any) {
+	const total = types.ReturnConsumedCapacityTotal
+	switch in := input.(type) {
+	case *dynamodb.GetItemInput:
+		in.ReturnConsumedCapacity = total
+	case *dynamodb.PutItemInput:
+		in.ReturnConsumedCapacity = total
+	case *dynamodb.UpdateItemInput:
+		in.ReturnConsumedCapacity = total
+	case *dynamodb.BatchWriteItemInput:
+		in.ReturnConsumedCapacity = total
+	case *dynamodb.QueryInput:
+		in.ReturnConsumedCapacity = total
+	case *dynamodb.ScanInput:
+		in.ReturnConsumedCapacity = total
+	}
+}
+
+// consumed returns the capacity units of an output.
+func consumed(output any) float64 {
+	var each []types.ConsumedCapacity
+	one := func(c *types.ConsumedCapacity) {
+		if c != nil {
+			each = append(each, *c)
+		}
+	}
+	switch out := output.(type) {
+	case *dynamodb.GetItemOutput:
+		one(out.ConsumedCapacity)
+	case *dynamodb.PutItemOutput:
+		one(out.ConsumedCapacity)
+	case *dynamodb.UpdateItemOutput:
+		one(out.ConsumedCapacity)
+	case *dynamodb.BatchWriteItemOutput:
+		each = out.ConsumedCapacity
+	case *dynamodb.QueryOutput:
+		one(out.ConsumedCapacity)
+	case *dynamodb.ScanOutput:
+		one(out.ConsumedCapacity)
+	}
+	units := 0.0
+	for i := range each {
+		units += aws.ToFloat64(each[i].CapacityUnits)
+	}
+	return units
+}

@@ -1,0 +1,140 @@
+package dynamodb
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+)
+
+// What a loopback endpoint is asked with where nothing is configured: an engine
+// there wants some region and some credentials and checks neither.
+const (
+	localRegion      = "us-east-1"
+	localCredentials = "local"
+)
+
+// ClientConfig says how to reach DynamoDB. Zero values mean the defaults.
+type ClientConfig struct {
+	// Endpoint is the base URL of an engine, or of DynamoDB where the SDK does
+	// not know it itself; default: what the SDK finds in its own environment
+	// (AWS_ENDPOINT_URL_DYNAMODB among it) and configuration.
+	Endpoint string
+	// MaxAttempts is how often a call is tried in all; default 4.
+	MaxAttempts int
+	// AttemptTimeout bounds one try, its answer included; default 3 s.
+	AttemptTimeout time.Duration
+}
+
+// LoadConfig loads the SDK's configuration for DynamoDB and its streams:
+// environment, files and the machine's role, as everywhere on AWS. With a
+// loopback endpoint a missing region and missing credentials are made up, and
+// the machine's role is not looked for.
+func LoadConfig(ctx context.Context, cfg ClientConfig) (aws.Config, error) {
+	local := Loopback(cfg.Endpoint)
+	options := []func(*config.LoadOptions) error{
+		config.WithHTTPClient(httpClient(cmp.Or(cfg.AttemptTimeout, 3*time.Second))),
+		config.WithRetryer(func() aws.Retryer { return retryer(cmp.Or(cfg.MaxAttempts, 4)) }),
+	}
+	if local {
+		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
+	}
+	loaded, err := config.LoadDefaultConfig(ctx, options...)
+	if err != nil {
+		return aws.Config{}, fmt.Errorf("AWS configuration: %w", err)
+	}
+	if local {
+		makeUpMissing(ctx, &loaded)
+	}
+	return loaded, nil
+}
+
+// makeUpMissing gives a configuration for a loopback endpoint what it lacks.
+func makeUpMissing(ctx context.Context, loaded *aws.Config) {
+	loaded.Region = cmp.Or(loaded.Region, localRegion)
+	if loaded.Credentials != nil {
+		if _, err := loaded.Credentials.Retrieve(ctx); err == nil {
+			return
+		}
+	}
+	loaded.Credentials = credentials.NewStaticCredentialsProvider(localCredentials, localCredentials, "")
+}
+
+// NewClient returns a client for DynamoDB. Build it once for a process.
+func NewClient(ctx context.Context, cfg ClientConfig, options ...func(*dynamodb.Options)) (*dynamodb.Client, error) {
+	loaded, err := LoadConfig(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return ClientFrom(loaded, cfg, options...), nil
+}
+
+// ClientFrom returns a client for DynamoDB with a configuration that
+// [LoadConfig] loaded and others use too.
+func ClientFrom(loaded aws.Config, cfg ClientConfig, options ...func(*dynamodb.Options)) *dynamodb.Client {
+	return dynamodb.NewFromConfig(loaded, append([]func(*dynamodb.Options){func(o *dynamodb.Options) {
+		if cfg.Endpoint != "" {
+			o.BaseEndpoint = &cfg.Endpoint
+		}
+		o.APIOptions = append(o.APIOptions, markUnsure)
+	}}, options...)...)
+}
+
+// Loopback reports whether a URL's host is this machine itself.
+func Loopback(endpoint string) bool {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return false
+	}
+	if u.Hostname() == "localhost" {
+		return true
+	}
+	address, err := netip.ParseAddr(u.Hostname())
+	return err == nil && address.Unmap().IsLoopback()
+}
+
+// maxBackoff bounds the pause before a try. The SDK's default of 20 s is
+// longer than a function's whole deadline.
+const maxBackoff = time.Second
+
+// retryer is the SDK's standard one, with DynamoDB's pauses from 25 ms on.
+func retryer(maxAttempts int) aws.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts = maxAttempts
+		o.MaxBackoff = maxBackoff
+		o.BaseDelay = 25 * time.Millisecond
+	})
+}
+
+// httpClient is tuned for a function: one host, many small requests, some
+// parallel ones in a scan. Idle connections are dropped before the other side
+// does it, and after a function's freeze: the transport looks at the wall
+// clock.
+func httpClient(attemptTimeout time.Duration) *awshttp.BuildableClient {
+	return awshttp.NewBuildableClient().
+		WithTimeout(attemptTimeout).
+		WithDialerOptions(func(d *net.Dialer) {
+			d.Timeout = time.Second
+			d.KeepAlive = 15 * time.Second
+		}).
+		WithTransportOptions(func(t *http.Transport) {
+			t.MaxIdleConns = 256
+			t.MaxIdleConnsPerHost = 128
+			t.IdleConnTimeout = 30 * time.Second
+			t.TLSHandshakeTimeout = 2 * time.Second
+			t.ExpectContinueTimeout = 0
+			t.DisableCompression = true // answers are small, and the SDK asks for none
+		})
+}

@@ -1,0 +1,204 @@
+// Package enginetest starts engines that speak DynamoDB's protocol, for tests.
+//
+// No engine is the database itself, so a test runs on each that is there:
+// kumo, in the test's own process, always; dynoxide, the more faithful one,
+// when its binary is found; and any endpoint that REGISTRY_TEST_DYNAMODB names,
+// such as DynamoDB Local. A missing engine is a skip, or a failure when
+// REGISTRY_TEST_REQUIRE_ALL is 1.
+package enginetest
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsdynamodb "github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/sivchari/kumo"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/storage/dynamodb"
+)
+
+// Variables that the tests look at.
+const (
+	// EnvDynoxide is the path of dynoxide's binary; without it PATH is
+	// searched, and an npm folder in the user's cache (see [dynoxideFolder]).
+	EnvDynoxide = "REGISTRY_TEST_DYNOXIDE"
+	// EnvEndpoint is the URL of a further engine.
+	EnvEndpoint = "REGISTRY_TEST_DYNAMODB"
+	// EnvRequireAll is "1" where nothing may be missing.
+	EnvRequireAll = "REGISTRY_TEST_REQUIRE_ALL"
+)
+
+// Engine is a running engine.
+type Engine struct {
+	Name     string
+	Endpoint string
+}
+
+// Each runs a test on each engine, in subtests of their names.
+func Each(t *testing.T, test func(t *testing.T, e Engine)) {
+	t.Helper()
+	t.Run("kumo", func(t *testing.T) { test(t, Kumo(t)) })
+	t.Run("dynoxide", func(t *testing.T) { test(t, Dynoxide(t)) })
+	if endpoint := os.Getenv(EnvEndpoint); endpoint != "" {
+		t.Run("endpoint", func(t *testing.T) { test(t, Engine{Name: "endpoint", Endpoint: endpoint}) })
+	}
+}
+
+// Kumo starts the engine that is embedded in the process. All of a process's
+// kumos have the same tables.
+func Kumo(t testing.TB) Engine {
+	t.Helper()
+	server := kumo.NewServer()
+	t.Cleanup(server.Close)
+	return Engine{Name: "kumo", Endpoint: server.URL}
+}
+
+// Dynoxide starts a dynoxide of the test's own, in memory.
+func Dynoxide(t testing.TB) Engine {
+	t.Helper()
+	binary, err := findDynoxide()
+	if err != nil {
+		missing(t, "%v", err)
+	}
+	for range 3 { // another process may take the port meanwhile
+		if e, ok := startDynoxide(t, binary); ok {
+			return e
+		}
+	}
+	t.Fatalf("%s does not start", binary)
+	return Engine{}
+}
+
+// missing skips the test, or fails it where nothing may be missing.
+func missing(t testing.TB, format string, args ...any) {
+	t.Helper()
+	if os.Getenv(EnvRequireAll) == "1" {
+		t.Fatalf(format, args...)
+	}
+	t.Skipf("SKIPPED, NOT PASSED: "+format, args...)
+}
+
+// dynoxideFolder is where `npm install --prefix` puts the binary, under the
+// user's cache folder.
+const dynoxideFolder = "eureka-registry/node_modules/@dynoxide/linux-x64"
+
+func findDynoxide() (string, error) {
+	if path := os.Getenv(EnvDynoxide); path != "" {
+		return path, nil
+	}
+	if path, err := exec.LookPath("dynoxide"); err == nil {
+		return path, nil
+	}
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(cache, dynoxideFolder, "dynoxide")
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("no dynoxide in PATH, at $%s or at %s: npm install --prefix %s @dynoxide/linux-x64@1.2.1",
+			EnvDynoxide, path, filepath.Join(cache, "eureka-registry"))
+	}
+	return path, nil
+}
+
+// startDynoxide reports false when it ended instead of listening.
+func startDynoxide(t testing.TB, binary string) (Engine, bool) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	address := listener.Addr().String()
+	require.NoError(t, listener.Close())
+	_, port, err := net.SplitHostPort(address)
+	require.NoError(t, err)
+
+	ctx, stop := context.WithCancel(context.Background())
+	var output bytes.Buffer
+	command := exec.CommandContext(ctx, binary, "serve", "--host", "127.0.0.1", "--port", port)
+	command.Stdout, command.Stderr = &output, &output
+	require.NoError(t, command.Start())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_ = command.Wait() // it is killed
+	}()
+	t.Cleanup(func() {
+		stop()
+		<-ended
+		if t.Failed() {
+			t.Logf("dynoxide said:\n%s", output.String())
+		}
+	})
+	return Engine{Name: "dynoxide", Endpoint: "http://" + address}, listens(ended, address)
+}
+
+// listens waits until the address takes connections, or the process ended.
+func listens(ended <-chan struct{}, address string) bool {
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	limit := time.NewTimer(15 * time.Second)
+	defer limit.Stop()
+	for {
+		if c, err := net.DialTimeout("tcp", address, time.Second); err == nil {
+			_ = c.Close()
+			return true
+		}
+		select {
+		case <-ended:
+			return false
+		case <-limit.C:
+			return false
+		case <-tick.C:
+		}
+	}
+}
+
+// Client returns a client for the engine.
+func (e Engine) Client(t testing.TB, options ...func(*awsdynamodb.Options)) *awsdynamodb.Client {
+	t.Helper()
+	client, err := dynamodb.NewClient(t.Context(), dynamodb.ClientConfig{Endpoint: e.Endpoint}, options...)
+	require.NoError(t, err)
+	return client
+}
+
+// Tables creates tables of the test's own and returns their names in a Config.
+// At another than a loopback endpoint they must be created some other way, and
+// the test fails.
+func (e Engine) Tables(t testing.TB) dynamodb.Config {
+	t.Helper()
+	suffix := strings.ToLower(rand.Text())
+	cfg := dynamodb.Config{
+		LeaseTable: "leases-" + suffix, DeltaTable: "deltas-" + suffix,
+		ConsistentDeltas: true,
+		Logger:           slog.New(slog.NewTextHandler(t.Output(), nil)),
+	}
+	client := e.Client(t)
+	_, err := dynamodb.CreateTables(t.Context(), client, cfg.LeaseTable, cfg.DeltaTable)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		for _, name := range []string{cfg.LeaseTable, cfg.DeltaTable} {
+			_, err := client.DeleteTable(context.WithoutCancel(t.Context()), &awsdynamodb.DeleteTableInput{TableName: aws.String(name)})
+			if err != nil {
+				t.Logf("delete table %s: %v", name, err)
+			}
+		}
+	})
+	return cfg
+}
+
+// Store returns a store on tables of the test's own.
+func (e Engine) Store(t testing.TB) *dynamodb.Store {
+	t.Helper()
+	return dynamodb.New(e.Client(t), e.Tables(t))
+}

@@ -1,0 +1,158 @@
+package dynamodb
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/published"
+	"github.com/eurekaless/registry/storage/instancecodec"
+)
+
+// Names of what is published.
+const (
+	docSnapshot   = "snapshot"
+	docStatistics = "statistics"
+	docRecent     = "recent"
+)
+
+const (
+	// snapshotKept is how long the parts of a snapshot stay: far longer than a
+	// reader takes, and long enough for the next pass to compare with, should
+	// passes fail for a while.
+	snapshotKept = time.Hour
+	// listKept is how long the parts of other documents stay, which are
+	// replaced only when they change. Only lists of very long ids have parts.
+	listKept = 7 * 24 * time.Hour
+)
+
+// Snapshot implements [eviction.Publications] and [readcache.Source]: a read
+// unit for each 4 KB when it is small, half of it when it is in parts.
+func (s *Store) Snapshot(ctx context.Context) (*published.Snapshot, error) {
+	d, err := s.readDocument(ctx, docSnapshot)
+	if errors.Is(err, errNoDocument) {
+		return nil, fmt.Errorf("%w: %w", eureka.ErrNoSnapshot, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read snapshot: %w", err)
+	}
+	entries, err := decodeParts(d.parts)
+	if err != nil {
+		s.log.ErrorContext(ctx, "snapshot cannot be used", "error", err)
+		return nil, fmt.Errorf("%w: %w", eureka.ErrNoSnapshot, err)
+	}
+	return &published.Snapshot{Began: d.began, Entries: entries}, nil
+}
+
+// decodeParts decodes the chunks of a snapshot on all processors.
+func decodeParts(parts [][]byte) ([]published.Entry, error) {
+	chunks := make([][]published.Entry, len(parts))
+	var group errgroup.Group
+	for i, part := range parts {
+		group.Go(func() (err error) {
+			chunks[i], err = instancecodec.DecodeChunk(part)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	count := 0
+	for _, c := range chunks {
+		count += len(c)
+	}
+	entries := make([]published.Entry, 0, count)
+	for _, c := range chunks {
+		entries = append(entries, c...)
+	}
+	return entries, nil
+}
+
+// PutSnapshot implements [eviction.Publications]: a write unit for each KB,
+// about 0.06 an instance.
+func (s *Store) PutSnapshot(ctx context.Context, snapshot *published.Snapshot) error {
+	chunks, err := instancecodec.EncodeChunks(snapshot.Entries, maxPart)
+	if err != nil {
+		return fmt.Errorf("publish snapshot: %w", err)
+	}
+	d := document{began: snapshot.Began, kept: snapshotKept}
+	for _, c := range chunks {
+		d.parts = append(d.parts, c.Stored)
+	}
+	if err := s.putDocument(ctx, docSnapshot, d); err != nil {
+		return fmt.Errorf("publish snapshot: %w", err)
+	}
+	return nil
+}
+
+// Statistics implements [eviction.Publications]: a read unit.
+func (s *Store) Statistics(ctx context.Context) (published.Statistics, error) {
+	return readJSON[published.Statistics](ctx, s, docStatistics)
+}
+
+// PutStatistics implements [eviction.Publications]: a write unit.
+func (s *Store) PutStatistics(ctx context.Context, statistics published.Statistics) error {
+	statistics.Pass = toMillis(statistics.Pass)
+	return putJSON(ctx, s, docStatistics, statistics)
+}
+
+// Recent implements [eviction.Publications]: a read unit for each 4 KB, about
+// ten when both lists are full.
+func (s *Store) Recent(ctx context.Context) (published.Recent, error) {
+	return readJSON[published.Recent](ctx, s, docRecent)
+}
+
+// PutRecent implements [eviction.Publications]: a write unit for each KB, about
+// forty when both lists are full.
+func (s *Store) PutRecent(ctx context.Context, recent published.Recent) error {
+	return putJSON(ctx, s, docRecent, published.Recent{Registered: eventsToMillis(recent.Registered), Cancelled: eventsToMillis(recent.Cancelled)})
+}
+
+// toMillis returns a time as it is stored everywhere else.
+func toMillis(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
+
+func eventsToMillis(events []published.Event) []published.Event {
+	out := make([]published.Event, len(events))
+	for i, e := range events {
+		out[i] = published.Event{Time: toMillis(e.Time), Key: e.Key}
+	}
+	return out
+}
+
+// readJSON returns a published value, or its zero value when there is none.
+func readJSON[T any](ctx context.Context, s *Store, name string) (T, error) {
+	var value T
+	d, err := s.readDocument(ctx, name)
+	if errors.Is(err, errNoDocument) {
+		return value, nil
+	}
+	if err == nil {
+		var plain []byte
+		if plain, err = inflate(d.parts); err == nil {
+			err = json.Unmarshal(plain, &value)
+		}
+		if err != nil {
+			err = fmt.Errorf("%w: %w", eureka.ErrCorrupt, err)
+		}
+	}
+	if err != nil {
+		return *new(T), fmt.Errorf("read %s: %w", name, err)
+	}
+	return value, nil
+}
+
+func putJSON(ctx context.Context, s *Store, name string, value any) error {
+	plain, err := json.Marshal(value)
+	if err == nil {
+		err = s.putDocument(ctx, name, document{parts: deflate(plain), kept: listKept})
+	}
+	if err != nil {
+		return fmt.Errorf("publish %s: %w", name, err)
+	}
+	return nil
+}
