@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"sync"
 	"time"
 
@@ -197,14 +196,23 @@ func (c *comparison) lastKnown(key eureka.Key) *eureka.InstanceInfo {
 // than it. That a tombstone was removed tells nothing, since it outlives many
 // passes.
 func (c *comparison) vanished() []delta.Row {
-	told := maps.Clone(c.latest)
-	for key, entry := range c.before {
-		if row, ok := told[key]; entry.Instance != nil && (!ok || row.Version < entry.Version) {
-			told[key] = delta.Row{Key: key, Version: entry.Version, Instance: entry.Instance}
+	found := make(map[eureka.Key]struct{}, len(c.leases))
+	for i := range c.leases {
+		found[c.leases[i].Key] = struct{}{}
+	}
+	told := map[eureka.Key]delta.Row{}
+	for key, row := range c.latest {
+		if _, ok := found[key]; !ok {
+			told[key] = row
 		}
 	}
-	for i := range c.leases {
-		delete(told, c.leases[i].Key)
+	for key, entry := range c.before {
+		if _, ok := found[key]; ok || entry.Instance == nil {
+			continue
+		}
+		if row, ok := told[key]; !ok || row.Version < entry.Version {
+			told[key] = delta.Row{Key: key, Version: entry.Version, Instance: entry.Instance}
+		}
 	}
 	var rows []delta.Row
 	for _, row := range told {
@@ -232,6 +240,6 @@ func (c *comparison) deletion(alive delta.Row) delta.Row {
 }
 
 // sequence returns the sequence number of a row that no stream record made:
-// 40 digits, so that it is none of a stream's, and the same for the same
-// state, so that two passes at once write one row.
+// 40 digits, so that it is none of a stream's, and the same for the same state,
+// so that a row that is written again in the same moment overwrites itself.
 func sequence(version int64) string { return fmt.Sprintf("9%039d", version) }

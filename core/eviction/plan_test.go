@@ -187,7 +187,7 @@ func TestLateness(t *testing.T) {
 // TestThresholdIsExact holds that 85% is counted in whole numbers: no fleet
 // size loses a lease to the rounding of a floating-point product.
 func TestThresholdIsExact(t *testing.T) {
-	leases := leasesOf(group{n: 1000})
+	leases := leasesOf(group{n: 200})
 	for _, percent := range []int{29, 57, 58, 85} {
 		policy := eviction.DefaultPolicy()
 		policy.RenewalThreshold = float64(percent) / 100

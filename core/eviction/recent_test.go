@@ -1,0 +1,86 @@
+package eviction_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/lease"
+	"github.com/eurekaless/registry/core/published"
+)
+
+// TestRecent: registrations on one side, cancellations, evictions and removals
+// on the other, each once and at its own time, newest first; changes of status
+// and metadata are on neither.
+func TestRecent(t *testing.T) {
+	tables := newTables()
+	runner := tables.runner(t, nil)
+	dying := eureka.NewKey("dying", "dying-1")
+	tables.register(dying, nil)
+	tables.minutes(t, runner, 1)
+
+	tables.register(shop1, nil)
+	registered := tables.clock()
+	tables.advance(time.Second)
+	tables.setStatus(shop1, eureka.Down)
+	tables.advance(time.Second)
+	tables.register(shop1, func(l *lease.Lease) { l.Registered = registered }) // as a change of metadata
+	tables.advance(time.Second)
+	tables.cancel(shop1)
+	cancelled := tables.clock()
+	tables.advance(time.Second)
+	tables.register(shop1, nil)
+	again := tables.clock()
+
+	tables.minutes(t, runner, 1)
+	evicted := tables.clock()
+	want := published.Recent{
+		Registered: []published.Event{{Time: again, Key: shop1}, {Time: registered, Key: shop1}, {Time: epoch, Key: dying}},
+		Cancelled:  []published.Event{{Time: evicted, Key: dying}, {Time: cancelled, Key: shop1}},
+	}
+	require.Equal(t, want, tables.recent)
+	require.Equal(t, 2, tables.recentPuts)
+
+	tables.minutes(t, runner, 1)
+	require.Equal(t, want, tables.recent, "nothing new")
+	require.Equal(t, 2, tables.recentPuts, "and nothing written")
+
+	l, _ := tables.lease(shop1)
+	tables.remove(shop1)
+	tables.minutes(t, runner, 1)
+	want.Cancelled = append([]published.Event{{Time: l.End(), Key: shop1}}, want.Cancelled...)
+	assert.Equal(t, want, tables.recent)
+
+	tables.minutes(t, runner, 5)
+	assert.Equal(t, want, tables.recent, "the rows have left the window, the events stay")
+	assert.Equal(t, 3, tables.recentPuts)
+}
+
+// TestRecentIsLimited: the last 1,000 of each.
+func TestRecentIsLimited(t *testing.T) {
+	tables := newTables()
+	runner := tables.runner(t, nil)
+	for pass := range 3 {
+		for i := range 600 {
+			key := eureka.NewKey("shop", fmt.Sprintf("shop-%d-%d", pass, i))
+			tables.register(key, nil)
+			tables.advance(time.Millisecond)
+			tables.cancel(key)
+		}
+		tables.minutes(t, runner, 1)
+	}
+	for _, list := range [][]published.Event{tables.recent.Registered, tables.recent.Cancelled} {
+		require.Len(t, list, published.RecentLimit)
+		assert.Equal(t, eureka.NewKey("shop", "shop-2-599"), list[0].Key)
+		assert.Equal(t, eureka.NewKey("shop", "shop-1-200"), list[999].Key)
+		assert.True(t, slices.IsSortedFunc(list, func(a, b published.Event) int { return b.Time.Compare(a.Time) }))
+	}
+	puts := tables.recentPuts
+	tables.minutes(t, runner, 1)
+	assert.Equal(t, puts, tables.recentPuts, "what the limit cut off is not news")
+}
