@@ -212,6 +212,10 @@ func appendJSONEscape(dst []byte, b byte) []byte {
 	switch b {
 	case '"', '\\':
 		return append(dst, '\\', b)
+	case '\b':
+		return append(dst, `\b`...)
+	case '\f':
+		return append(dst, `\f`...)
 	case '\n':
 		return append(dst, `\n`...)
 	case '\r':
@@ -219,5 +223,5 @@ func appendJSONEscape(dst []byte, b byte) []byte {
 	case '\t':
 		return append(dst, `\t`...)
 	}
-	return append(dst, `\u00`+string(hex[b>>4])+string(hex[b&0xF])...)
+	return append(dst, '\\', 'u', '0', '0', hex[b>>4], hex[b&0xF])
 }

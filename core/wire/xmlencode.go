@@ -224,40 +224,51 @@ func (w *xmlWriter) closeInline(name string) {
 // (TestXMLControlCharacters).
 func appendXMLText(dst []byte, s string) []byte {
 	written := 0
-	for n, r := range s {
-		escape := xmlEscape(r)
-		size := utf8.RuneLen(r)
-		if r == utf8.RuneError {
-			_, size = utf8.DecodeRuneInString(s[n:])
-		}
-		if escape == "" {
+	for n := 0; n < len(s); {
+		if isPlainXML(s[n]) {
+			n++
 			continue
 		}
-		dst = append(dst, s[written:n]...)
-		dst = append(dst, escape...)
-		written = n + size
+		r, size := utf8.DecodeRuneInString(s[n:])
+		if escape := xmlEscape(r); escape != "" {
+			dst = append(dst, s[written:n]...)
+			dst = append(dst, escape...)
+			written = n + size
+		}
+		n += size
 	}
 	return append(dst, s[written:]...)
 }
 
+// isPlainXML reports whether a byte stands for itself; most do.
+func isPlainXML(b byte) bool {
+	if b > '>' {
+		return b < utf8.RuneSelf
+	}
+	return b >= ' ' && b != '<' && b != '>' && b != '&' && b != '"' && b != '\''
+}
+
 // xmlEscape returns what stands for r in a text, or "" for r itself.
 func xmlEscape(r rune) string {
-	switch {
-	case r == '<':
+	switch r {
+	case '<':
 		return "&lt;"
-	case r == '>':
+	case '>':
 		return "&gt;"
-	case r == '&':
+	case '&':
 		return "&amp;"
-	case r == '"':
+	case '"':
 		return "&quot;"
-	case r == '\'':
+	case '\'':
 		return "&apos;"
-	case r == '\r':
+	case '\r':
 		return "&#xd;"
-	case r == '\t' || r == '\n':
+	case '\t', '\n':
 		return ""
-	case r < ' ' || r == 0xFFFE || r == 0xFFFF || r == utf8.RuneError:
+	case 0xFFFE, 0xFFFF, utf8.RuneError:
+		return replacement
+	}
+	if r < ' ' {
 		return replacement
 	}
 	return ""
