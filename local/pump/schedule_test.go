@@ -19,10 +19,10 @@ func TestScheduleKeepsThePaceAndNeverOverlaps(t *testing.T) {
 		var at []time.Duration
 		running := false
 
-		Schedule(ctx, time.Second, slog.New(slog.DiscardHandler), func(_ context.Context, now time.Time) error {
+		Schedule(ctx, time.Second, slog.New(slog.DiscardHandler), func(context.Context) error {
 			assert.False(t, running)
 			running = true
-			at = append(at, now.Sub(start))
+			at = append(at, time.Since(start))
 			if len(at) == 3 {
 				<-time.After(2500 * time.Millisecond)
 			}
@@ -36,7 +36,7 @@ func TestScheduleKeepsThePaceAndNeverOverlaps(t *testing.T) {
 }
 
 func TestScheduleOfZeroIsNever(t *testing.T) {
-	Schedule(t.Context(), 0, slog.New(slog.DiscardHandler), func(context.Context, time.Time) error {
+	Schedule(t.Context(), 0, slog.New(slog.DiscardHandler), func(context.Context) error {
 		t.Error("called")
 		return nil
 	})
@@ -46,7 +46,7 @@ func TestScheduleLetsAPassFinishWhenItStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		var passed error
-		Schedule(ctx, time.Second, slog.New(slog.DiscardHandler), func(work context.Context, _ time.Time) error {
+		Schedule(ctx, time.Second, slog.New(slog.DiscardHandler), func(work context.Context) error {
 			cancel()
 			<-time.After(time.Second)
 			passed = work.Err()

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
+	"github.com/aws/smithy-go/logging"
+
+	"github.com/eurekaless/registry/functions/boot"
+	"github.com/eurekaless/registry/functions/handlers"
+	store "github.com/eurekaless/registry/storage/dynamodb"
+)
+
+// backend is an engine's two services, with the tables in it.
+type backend struct {
+	db      *dynamodb.Client
+	streams *dynamodbstreams.Client
+	// created names the tables that were not there before.
+	created []string
+}
+
+// connect reaches the engine at the configured endpoint. On this machine it
+// creates the tables that are not there; elsewhere they must exist.
+func connect(ctx context.Context, p *process) (*backend, error) {
+	where := store.ClientConfig{Endpoint: p.config.DynamoDBEndpoint}
+	loaded, err := store.LoadConfig(ctx, where)
+	if err != nil {
+		return nil, err
+	}
+	loaded.Logger = sdkLog{p.log}
+	b := &backend{
+		db: store.ClientFrom(loaded, where, func(o *dynamodb.Options) {
+			// Engines send no checksum, and the SDK takes that for a wrong one.
+			o.DisableValidateResponseChecksum = store.Loopback(p.config.DynamoDBEndpoint)
+		}),
+		streams: dynamodbstreams.NewFromConfig(loaded, func(o *dynamodbstreams.Options) {
+			if endpoint := streamsEndpoint(p.config); endpoint != "" {
+				o.BaseEndpoint = &endpoint
+			}
+		}),
+	}
+	if !store.Loopback(p.config.DynamoDBEndpoint) {
+		return b, b.findTables(ctx, p.config)
+	}
+	b.created, err = store.CreateTables(ctx, b.db, p.config.LeaseTable, p.config.DeltaTable)
+	if err != nil {
+		return nil, fmt.Errorf("no DynamoDB at %s: %w", p.config.DynamoDBEndpoint, err)
+	}
+	return b, nil
+}
+
+// sdkLog takes the SDK's log lines.
+type sdkLog struct{ log *slog.Logger }
+
+// Logf logs a line.
+func (l sdkLog) Logf(kind logging.Classification, format string, args ...any) {
+	level := slog.LevelWarn
+	if kind == logging.Debug {
+		level = slog.LevelDebug
+	}
+	l.log.Log(context.Background(), level, "AWS SDK: "+fmt.Sprintf(format, args...))
+}
+
+// findTables fails when a table is not there, before a client notices.
+func (b *backend) findTables(ctx context.Context, config boot.Config) error {
+	for _, name := range []string{config.LeaseTable, config.DeltaTable} {
+		if _, err := b.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name}); err != nil {
+			return fmt.Errorf("table %s at %s: %w", name, config.DynamoDBEndpoint, err)
+		}
+	}
+	return nil
+}
+
+// streamsEndpoint is where streams are read: where the tables are, unless
+// another address is set, or the tables are at AWS, whose streams have an
+// address of their own, which the SDK knows.
+func streamsEndpoint(config boot.Config) string {
+	if config.StreamsEndpoint != "" {
+		return config.StreamsEndpoint
+	}
+	endpoint, err := url.Parse(config.DynamoDBEndpoint)
+	if err == nil && (strings.HasSuffix(endpoint.Hostname(), ".amazonaws.com") || strings.HasSuffix(endpoint.Hostname(), ".api.aws")) {
+		return ""
+	}
+	return config.DynamoDBEndpoint
+}
+
+// parts returns what the handlers are put together from.
+func (b *backend) parts(p *process) *boot.Parts {
+	meter := handlers.Unmetered{}
+	return &boot.Parts{
+		Config: p.config, Log: p.log, Meter: meter, Now: time.Now,
+		Tables:      boot.Tables(b.db, p.config, p.log, meter),
+		Environment: "local",
+	}
+}

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/eurekaless/registry/functions/boot"
+	"github.com/eurekaless/registry/local/engine"
+)
+
+// closeTime is how long requests to the engine may take after a stop.
+const closeTime = 5 * time.Second
+
+// startEngine starts the embedded engine and makes it the endpoint.
+func startEngine(p *process) (*engine.Engine, error) {
+	e, err := engine.Start(p.config.EngineListen, p.log)
+	if err != nil {
+		return nil, err
+	}
+	p.config.DynamoDBEndpoint, p.config.StreamsEndpoint = e.URL(), ""
+	if !boot.Loopback(e.Address()) {
+		p.log.Warn("anyone who can reach the engine's address can read and change the tables", "address", e.Address())
+	}
+	return e, nil
+}
+
+func closeEngine(ctx context.Context, e *engine.Engine) error {
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	return e.Close(limit)
+}
+
+// runEngine is the sub-command engine.
+func runEngine(ctx context.Context, p *process) (err error) {
+	e, err := startEngine(p)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closeEngine(ctx, e)) }()
+	b, err := connect(ctx, p)
+	if err != nil {
+		return err
+	}
+	p.say("engine    http://%s, in memory: the data ends with the process", e.Address())
+	p.sayTables(b)
+	p.say("use it by AWS_ENDPOINT_URL_DYNAMODB=http://%s; Ctrl-C stops it", e.Address())
+	<-ctx.Done()
+	return nil
+}

@@ -1,0 +1,64 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"text/tabwriter"
+
+	"github.com/eurekaless/registry/functions/boot"
+)
+
+const (
+	serveHelp = `
+Serves Eureka's API under /eureka and /eureka/v2 on REGISTRY_LISTEN, for this
+machine alone unless that is told otherwise. The tables are created when the
+engine is on this machine. The embedded engine keeps them in memory: they end
+with the process.`
+
+	engineHelp = `
+Serves DynamoDB and DynamoDB Streams on REGISTRY_ENGINE_LISTEN, with the tables
+created, until it is stopped. Others find it by AWS_ENDPOINT_URL_DYNAMODB.`
+
+	pumpHelp = `
+Does what the event source mapping and the schedule do on AWS, for functions
+that run elsewhere, such as in the SAM CLI: reads the lease table's stream at
+AWS_ENDPOINT_URL_DYNAMODB, which must be set, writes the delta table, and evicts.`
+)
+
+// usage tells what commands there are.
+func usage(out io.Writer) {
+	fmt.Fprint(out, "usage: registry [command] [--help]\n\ncommands:\n")
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, c := range commands() {
+		fmt.Fprintf(table, "  %s\t%s\n", c.name, c.does)
+	}
+	table.Flush()
+	fmt.Fprint(out, "\nEverything is set by environment variables; `registry COMMAND --help` lists them.\n")
+}
+
+// help tells about one command and its settings.
+func help(out io.Writer, cmd *command) {
+	fmt.Fprintf(out, "usage: registry %s\n%s\n\nenvironment:\n", cmd.name, cmd.more)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	for _, s := range boot.Settings() {
+		if s.Users.Has(boot.Local) && cmd.reads(s) {
+			fmt.Fprintf(table, "  %s\t%s\t%s\n", s.Name, cmp.Or(s.DefaultFor(boot.Local), "-"), s.Meaning)
+		}
+	}
+	table.Flush()
+}
+
+func readsAll(boot.Setting) bool { return true }
+
+func engineReads(s boot.Setting) bool {
+	return slices.Contains([]string{
+		"REGISTRY_ENGINE_LISTEN", "REGISTRY_LEASE_TABLE", "REGISTRY_DELTA_TABLE", "REGISTRY_LOG_LEVEL",
+	}, s.Name)
+}
+
+// pumpReads: what the two functions read that it calls.
+func pumpReads(s boot.Setting) bool {
+	return s.Users.Has(boot.Stream) || s.Users.Has(boot.Evict) || s.Name == "AWS_ENDPOINT_URL_DYNAMODB_STREAMS"
+}

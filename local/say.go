@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// say writes a line for the person at the terminal.
+func (p *process) say(format string, args ...any) { fmt.Fprintf(p.out, format+"\n", args...) }
+
+// sayServing tells what runs where, and how.
+func (p *process) sayServing(address, engine string, b *backend) {
+	p.say("registry  http://%s/eureka, also at /eureka/v2; status at http://%s/status", address, address)
+	p.say("engine    %s", engine)
+	p.sayTables(b)
+	p.sayBackground()
+	if p.config.LocalEvents {
+		p.say("requests  as API Gateway events through the Lambda handlers")
+	}
+	p.saySettings()
+	p.say("Ctrl-C stops it")
+}
+
+func (p *process) sayTables(b *backend) {
+	var tables []string
+	for _, name := range []string{p.config.LeaseTable, p.config.DeltaTable} {
+		if slices.Contains(b.created, name) {
+			name += " (created)"
+		}
+		tables = append(tables, name)
+	}
+	p.say("tables    %s", strings.Join(tables, ", "))
+}
+
+func (p *process) sayBackground() {
+	if p.config.EvictionInterval == 0 {
+		p.say("evictions never")
+		return
+	}
+	p.say("evictions every %s", p.config.EvictionInterval)
+}
+
+// saySettings tells which settings are not the defaults.
+func (p *process) saySettings() {
+	for _, changed := range p.config.Changed() {
+		p.say("setting   %s=%s", changed.Name, changed.Value)
+	}
+}
