@@ -363,3 +363,15 @@ func TestReplicateKeepsTheOrderOfEachInstance(t *testing.T) {
 		assert.ErrorIs(t, o.Err, eureka.ErrInvalid)
 	}
 }
+
+func TestReplicateShowsTheLastState(t *testing.T) {
+	f := newFixture(t)
+	f.register(eureka.Up, 10)
+	got := f.Replicate(context.Background(), []registry.Replicated{
+		{Key: key, Action: registry.ActionHeartbeat, Dirty: time.UnixMilli(1)},
+		{Key: key, Action: registry.ActionStatusUpdate, Status: eureka.OutOfService},
+	})
+	require.NotNil(t, got[0].Newer)
+	assert.Equal(t, f.read(), got[0].Newer)
+	assert.Equal(t, eureka.OutOfService, got[0].Newer.Status)
+}

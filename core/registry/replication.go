@@ -59,14 +59,35 @@ func (r *Registry) Replicate(ctx context.Context, batch []Replicated) []Outcome 
 	for range min(replicationWorkers, len(keys)) {
 		workers.Go(func() {
 			for key := range queue {
-				for _, i := range byKey[key] {
-					outcomes[i].Newer, outcomes[i].Err = r.replicate(ctx, batch[i])
-				}
+				r.replicateInOrder(ctx, batch, byKey[key], outcomes)
 			}
 		})
 	}
 	workers.Wait()
 	return outcomes
+}
+
+// replicateInOrder does the operations of one instance. A peer that is behind
+// is shown the instance as it is after all of them, as the stock server does
+// (TestReplicateShowsTheLastState).
+func (r *Registry) replicateInOrder(ctx context.Context, batch []Replicated, indexes []int, outcomes []Outcome) {
+	var behind []int
+	for n, i := range indexes {
+		outcomes[i].Newer, outcomes[i].Err = r.replicate(ctx, batch[i])
+		if outcomes[i].Newer != nil && n < len(indexes)-1 {
+			behind = append(behind, i)
+		}
+	}
+	if len(behind) == 0 {
+		return
+	}
+	last, err := r.Instance(ctx, batch[behind[0]].Key)
+	if err != nil {
+		return // cancelled meanwhile or not readable: what was found then stands
+	}
+	for _, i := range behind {
+		outcomes[i].Newer = last
+	}
 }
 
 // replicate does one operation.
