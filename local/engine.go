@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/eurekaless/registry/functions/boot"
@@ -16,7 +17,7 @@ const closeTime = 5 * time.Second
 func startEngine(p *process) (*engine.Engine, error) {
 	e, err := engine.Start(p.config.EngineListen, p.log)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("REGISTRY_ENGINE_LISTEN: %w", err)
 	}
 	p.config.DynamoDBEndpoint, p.config.StreamsEndpoint = e.URL(), ""
 	if !boot.Loopback(e.Address()) {

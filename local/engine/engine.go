@@ -86,7 +86,7 @@ func (e *Engine) listen(address string, log *slog.Logger) error {
 	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
-		return fmt.Errorf("engine: %w", err)
+		return err
 	}
 	e.address = listener.Addr().String()
 	e.front = &http.Server{

@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheStartTellsWhatRuns(t *testing.T) {
+	r := startRegistry(t, "REGISTRY_LEASE_TABLE=mine", "REGISTRY_EVICTION_INTERVAL=0s", "REGISTRY_LOCAL_EVENTS=true")
+
+	said := r.output.String()
+
+	engine := strings.Fields(said[strings.Index(said, "engine"):])[1]
+	assert.Equal(t, fmt.Sprintf(`registry  http://%[1]s/eureka, also at /eureka/v2; status at http://%[1]s/status
+engine    %[2]s embedded, in memory: the data ends with the process
+tables    mine (created), eureka-deltas (created)
+evictions never
+requests  as API Gateway events through the Lambda handlers
+setting   REGISTRY_LISTEN=%[1]s
+setting   REGISTRY_LOCAL_EVENTS=true
+setting   REGISTRY_LEASE_TABLE=mine
+setting   REGISTRY_EVICTION_INTERVAL=0s
+Ctrl-C stops it
+`, r.address, engine), said)
+}
+
+func TestEachWayOfAskingForTheEndEndsWell(t *testing.T) {
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
+		r := startUntilKilled(t)
+		r.signal(t, s)
+		assert.NoError(t, r.wait(t), s)
+	}
+}
+
+// begin opens a connection and sends a registration without its last byte.
+func (r *registry) begin(t *testing.T, body string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", r.address)
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	_, err = fmt.Fprintf(conn, "POST /eureka/apps/SHOP HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		len(body), body[:len(body)-1])
+	require.NoError(t, err)
+	return conn
+}
+
+// refuses waits until no connection is taken any more.
+func (r *registry) refuses(t *testing.T) {
+	t.Helper()
+	r.await(t, func() bool {
+		conn, err := net.Dial("tcp", r.address)
+		if err == nil {
+			conn.Close()
+		}
+		return err != nil
+	})
+}
+
+func TestARequestUnderWayIsFinishedAtAnInterrupt(t *testing.T) {
+	r := startUntilKilled(t)
+	body := instance("SHOP", "shop-1", 90)
+	conn := r.begin(t, body)
+	// Another request is answered in between, so the first one has arrived.
+	r.register(t, "SHOP", "shop-2", 90)
+
+	r.signal(t, os.Interrupt)
+	r.refuses(t)
+	_, err := io.WriteString(conn, body[len(body)-1:])
+	require.NoError(t, err)
+
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	assert.Equal(t, http.StatusNoContent, resp.StatusCode)
+	assert.NoError(t, r.wait(t))
+}
+
+func TestASecondInterruptKills(t *testing.T) {
+	r := startUntilKilled(t)
+	r.begin(t, instance("SHOP", "shop-1", 90))
+	r.register(t, "SHOP", "shop-2", 90)
+	start := time.Now()
+	r.signal(t, os.Interrupt)
+	r.refuses(t)
+
+	r.signal(t, os.Interrupt)
+
+	assert.Equal(t, -1, exitCode(r.wait(t)), "ended by the signal")
+	assert.Less(t, time.Since(start), shutdownTime)
+}
