@@ -68,12 +68,24 @@ func Kumo(t testing.TB) Engine {
 // Dynoxide starts a dynoxide of the test's own, in memory.
 func Dynoxide(t testing.TB) Engine {
 	t.Helper()
+	return dynoxide(t)
+}
+
+// DynoxideOn starts a dynoxide of the test's own that keeps its tables in a
+// file.
+func DynoxideOn(t testing.TB, file string) Engine {
+	t.Helper()
+	return dynoxide(t, "--db-path", file)
+}
+
+func dynoxide(t testing.TB, options ...string) Engine {
+	t.Helper()
 	binary, err := findDynoxide()
 	if err != nil {
 		missing(t, "%v", err)
 	}
 	for range 3 { // another process may take the port meanwhile
-		if e, ok := startDynoxide(t, binary); ok {
+		if e, ok := startDynoxide(t, binary, options...); ok {
 			return e
 		}
 	}
@@ -114,7 +126,7 @@ func findDynoxide() (string, error) {
 }
 
 // startDynoxide reports false when it ended instead of listening.
-func startDynoxide(t testing.TB, binary string) (Engine, bool) {
+func startDynoxide(t testing.TB, binary string, options ...string) (Engine, bool) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -125,7 +137,7 @@ func startDynoxide(t testing.TB, binary string) (Engine, bool) {
 
 	ctx, stop := context.WithCancel(context.Background())
 	var output bytes.Buffer
-	command := exec.CommandContext(ctx, binary, "serve", "--host", "127.0.0.1", "--port", port)
+	command := exec.CommandContext(ctx, binary, append([]string{"serve", "--host", "127.0.0.1", "--port", port}, options...)...)
 	command.Stdout, command.Stderr = &output, &output
 	require.NoError(t, command.Start())
 	ended := make(chan struct{})
