@@ -1,0 +1,138 @@
+// Package boot turns the environment into the parts of a function: settings,
+// logger, metrics, AWS clients, and the handlers put together from them. The
+// local process uses the same with defaults of its own.
+package boot
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/eurekaless/registry/core/eviction"
+)
+
+// Config is the settings of a function or of the local process. [Settings]
+// says for each its variable, default and unit; a field that a function does
+// not use has its default there. Nothing in it is secret.
+type Config struct {
+	// LeaseTable and DeltaTable are names of tables.
+	LeaseTable string
+	DeltaTable string
+	// CacheRefresh is the interval of the read-only view; 0: every read is
+	// consistent with the table.
+	CacheRefresh time.Duration
+	// DeltaRetention is the window of the deltas.
+	DeltaRetention time.Duration
+	// EvictionInterval is the pace of eviction passes; 0, only locally: never.
+	EvictionInterval time.Duration
+	// Eviction says which leases a pass may evict.
+	Eviction eviction.Policy
+	// OverrideKept is how long an override outlives an eviction.
+	OverrideKept time.Duration
+	// TTLGrace is how far past a lease's end its TTL attribute lies.
+	TTLGrace time.Duration
+	// MaxBody is the largest request body in bytes.
+	MaxBody int64
+	// MaxMetadata is how many metadata entries an instance may have.
+	MaxMetadata int
+	// Region is shown on the status page; AWSRegion is where the tables are.
+	Region    string
+	AWSRegion string
+	// DynamoDBEndpoint and StreamsEndpoint are other addresses of the
+	// services than AWS's own; empty: AWS's.
+	DynamoDBEndpoint string
+	StreamsEndpoint  string
+	// LogLevel is the least level that is logged.
+	LogLevel slog.Level
+	// CredentialsSecret is the ARN of the secret that holds the credentials.
+	CredentialsSecret string
+	// Anonymous serves requests without credentials.
+	Anonymous bool
+
+	// Listen, LocalEvents and EngineListen are the local process's: its
+	// address, whether requests go through gateway events, and the address of
+	// the embedded engine (empty: a free loopback port).
+	Listen       string
+	LocalEvents  bool
+	EngineListen string
+
+	changed []Value
+}
+
+// Value is a setting as the environment has it.
+type Value struct {
+	Name, Value string
+}
+
+// Changed returns the settings that differ from their defaults, in the order
+// of [Settings].
+func (c *Config) Changed() []Value { return c.changed }
+
+// Lookup finds an environment variable, as os.LookupEnv does.
+type Lookup func(name string) (string, bool)
+
+// Load reads the settings of one user. An empty variable counts as unset. The
+// error joins every fault, each naming its variable.
+func Load(lookup Lookup, user User) (Config, error) {
+	var cfg Config
+	var faults []error
+	for _, s := range Settings() {
+		text := s.DefaultFor(user)
+		if value, ok := lookup(s.Name); ok && value != "" && s.Users.Has(user) {
+			if value != text {
+				cfg.changed = append(cfg.changed, Value{s.Name, value})
+			}
+			text = value
+		}
+		if text == "" {
+			continue
+		}
+		if err := s.set(&cfg, text); err != nil {
+			faults = append(faults, fmt.Errorf("%s=%q: %w", s.Name, text, err))
+		}
+	}
+	if cfg.Region == "" {
+		cfg.Region = cfg.AWSRegion
+	}
+	if _, asked := lookup("REGISTRY_ANONYMOUS"); user == Local && !asked {
+		cfg.Anonymous = Loopback(cfg.Listen)
+	}
+	faults = append(faults, cfg.check(user)...)
+	return cfg, errors.Join(faults...)
+}
+
+// check returns the faults that no setting has alone.
+func (c *Config) check(user User) []error {
+	var faults []error
+	fault := func(wrong bool, format string, args ...any) {
+		if wrong {
+			faults = append(faults, fmt.Errorf(format, args...))
+		}
+	}
+	fault(c.LeaseTable == c.DeltaTable,
+		"REGISTRY_LEASE_TABLE, REGISTRY_DELTA_TABLE: both are %q, they must differ", c.LeaseTable)
+	fault(c.DeltaRetention < 2*c.CacheRefresh,
+		"REGISTRY_DELTA_RETENTION=%s: readers that refresh every %s need at least twice as much", c.DeltaRetention, c.CacheRefresh)
+	if user == Local {
+		fault(!c.Anonymous, "REGISTRY_LISTEN=%s: others than this machine can reach it; "+
+			"open access must be asked for with REGISTRY_ANONYMOUS=true", c.Listen)
+		return faults
+	}
+	fault(user == Evict && c.EvictionInterval == 0,
+		"REGISTRY_EVICTION_INTERVAL=0s: the schedule has an interval, the function must know it")
+	fault((user == Write || user == Read) && !c.Anonymous && c.CredentialsSecret == "",
+		"REGISTRY_CREDENTIALS_SECRET: unset, and REGISTRY_ANONYMOUS does not ask for open access")
+	return faults
+}
+
+// Loopback reports whether an address, host:port, is of this machine alone.
+func Loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}

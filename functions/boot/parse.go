@@ -1,0 +1,122 @@
+package boot
+
+import (
+	"errors"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A setter reads one setting's text into the configuration. The functions
+// below make setters for fields of each type.
+type setter = func(*Config, string) error
+
+// field makes a setter of a parser.
+func field[T any](at func(*Config) *T, parse func(string) (T, error)) setter {
+	return func(c *Config, text string) error {
+		value, err := parse(text)
+		if err != nil {
+			return err
+		}
+		*at(c) = value
+		return nil
+	}
+}
+
+func text(at func(*Config) *string) setter {
+	return field(at, func(s string) (string, error) { return s, nil })
+}
+
+func boolean(at func(*Config) *bool) setter {
+	return field(at, func(s string) (bool, error) {
+		switch s {
+		case "true":
+			return true, nil
+		case "false":
+			return false, nil
+		}
+		return false, errors.New("neither true nor false")
+	})
+}
+
+// duration reads times that may be 0.
+func duration(at func(*Config) *time.Duration) setter {
+	return field(at, func(s string) (time.Duration, error) {
+		d, err := time.ParseDuration(s)
+		if err != nil || d < 0 {
+			return 0, errors.New("not a duration such as 30s, 5m or 1h")
+		}
+		return d, nil
+	})
+}
+
+// positive reads times that may not be 0.
+func positive(at func(*Config) *time.Duration) setter {
+	return field(at, func(s string) (time.Duration, error) {
+		d, err := time.ParseDuration(s)
+		if err != nil || d <= 0 {
+			return 0, errors.New("not a duration above zero, such as 30s, 5m or 1h")
+		}
+		return d, nil
+	})
+}
+
+func count(at func(*Config) *int) setter {
+	return field(at, func(s string) (int, error) {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 0 {
+			return 0, errors.New("not a whole number of 0 or more")
+		}
+		return n, nil
+	})
+}
+
+func ratio(at func(*Config) *float64) setter {
+	return field(at, func(s string) (float64, error) {
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil || f <= 0 || f >= 1 {
+			return 0, errors.New("not a number between 0 and 1")
+		}
+		return f, nil
+	})
+}
+
+// units are the units of sizes, the longer ones first.
+var units = []struct {
+	suffix string
+	bytes  int64
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"", 1}}
+
+func size(at func(*Config) *int64) setter {
+	return field(at, func(s string) (int64, error) {
+		for _, unit := range units {
+			number, ok := strings.CutSuffix(s, unit.suffix)
+			if !ok {
+				continue
+			}
+			if n, err := strconv.ParseInt(number, 10, 32); err == nil && n > 0 {
+				return n * unit.bytes, nil
+			}
+			break
+		}
+		return 0, errors.New("not a size above zero, such as 65536, 64KiB or 1MiB")
+	})
+}
+
+func endpoint(at func(*Config) *string) setter {
+	return field(at, func(s string) (string, error) {
+		u, err := url.Parse(s)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return "", errors.New("not a URL such as http://127.0.0.1:8000")
+		}
+		return s, nil
+	})
+}
+
+func level(c *Config, text string) error {
+	if err := c.LogLevel.UnmarshalText([]byte(text)); err != nil {
+		return errors.New("not debug, info, warn or error")
+	}
+	return nil
+}

@@ -1,0 +1,191 @@
+package boot
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/eurekaless/registry/core/eviction"
+	"github.com/eurekaless/registry/core/httpapi"
+	"github.com/eurekaless/registry/core/readcache"
+	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/core/wire"
+	"github.com/eurekaless/registry/functions/gateway"
+	"github.com/eurekaless/registry/functions/handlers"
+	"github.com/eurekaless/registry/storage"
+	"github.com/eurekaless/registry/storage/dynamodb"
+	"github.com/eurekaless/registry/storage/observed"
+)
+
+// Parts is what handlers are put together from: settings and what was made of
+// them, once a container. Each method makes one handler; fields left zero have
+// the defaults that their users give them.
+type Parts struct {
+	Config Config
+	// Tables is the storage, observed.
+	Tables storage.Tables
+	Log    *slog.Logger
+	Meter  handlers.Meter
+	Now    func() time.Time
+	// Environment is shown on the status page.
+	Environment string
+	// Fits says what gets through the gateway in front; nil: everything.
+	Fits func(body []byte, binary bool) bool
+}
+
+// Function returns the parts of a Lambda function. Lines of log and metrics go
+// to out. The error joins every fault of the settings.
+func Function(lookup Lookup, out io.Writer, user User) (*Parts, error) {
+	cfg, err := Load(lookup, user)
+	if err != nil {
+		return nil, fmt.Errorf("settings of the %s function: %w", user, err)
+	}
+	log := NewLogger(out, cfg.LogLevel)
+	name, _ := lookup("AWS_LAMBDA_FUNCTION_NAME")
+	every := FlushEvery
+	if user == Evict {
+		every = 0
+	}
+	client := dynamodb.ClientFrom(LambdaConfig(lookup), dynamodb.ClientConfig{Endpoint: cfg.DynamoDBEndpoint})
+	meter := NewMetrics(out, name, every, time.Now)
+	return &Parts{
+		Config: cfg, Log: log, Meter: meter, Now: time.Now,
+		Tables:      Tables(client, cfg, log, meter),
+		Environment: "aws", Fits: gateway.Fits,
+	}, nil
+}
+
+// Tables returns the two tables behind a client. Operations that the store
+// failed are counted.
+func Tables(client dynamodb.API, cfg Config, log *slog.Logger, meter handlers.Meter) storage.Tables {
+	store := dynamodb.New(client, dynamodb.Config{
+		LeaseTable: cfg.LeaseTable, DeltaTable: cfg.DeltaTable,
+		Retention: cfg.DeltaRetention, TTLGrace: cfg.TTLGrace, OverrideKept: cfg.OverrideKept,
+		ConsistentDeltas: cfg.CacheRefresh == 0,
+		Logger:           log,
+	})
+	observer := failures{meter}
+	return storage.Tables{
+		LeaseTable: observed.LeaseTable(store, observer, time.Now),
+		DeltaTable: observed.DeltaTable(store, observer, time.Now),
+	}
+}
+
+// failures counts operations that the store is to blame for.
+type failures struct{ meter handlers.Meter }
+
+func (f failures) Observe(_ context.Context, o observed.Observation) {
+	if o.Outcome.Failure() {
+		f.meter.Record(handlers.StoreFailures, 1)
+	}
+}
+
+// Write returns the handler of the write function: the API without lists.
+func (p *Parts) Write() *handlers.HTTP {
+	return handlers.NewHTTP(handlers.HTTPConfig{Gateway: p.behindGateway(p.api(nil)), Meter: p.Meter})
+}
+
+// Read returns the handler of the read function: the API with lists from a
+// view of its own.
+func (p *Parts) Read() *handlers.HTTP {
+	var fresh freshness
+	return handlers.NewHTTP(handlers.HTTPConfig{
+		Gateway: p.behindGateway(p.api(p.cache(&fresh))), Meter: p.Meter,
+		Age: func() (time.Duration, bool) { return fresh.age(p.Now()) },
+	})
+}
+
+// API returns the whole API, for a process that serves it without a gateway.
+func (p *Parts) API() http.Handler { return p.api(p.cache(&freshness{})) }
+
+// Stream returns the handler of the lease table's stream.
+func (p *Parts) Stream() *handlers.Stream {
+	return handlers.NewStream(handlers.StreamConfig{
+		Decode: dynamodb.Image, Sink: p.Tables, Meter: p.Meter, Now: p.Now, Log: p.Log,
+	})
+}
+
+// Evict returns the handler of the schedule.
+func (p *Parts) Evict() (*handlers.Evict, error) {
+	cfg := eviction.DefaultConfig()
+	cfg.Store, cfg.Deltas, cfg.Publications = p.Tables, p.Tables, p.Tables
+	cfg.Policy = p.Config.Eviction
+	cfg.Retention = p.Config.DeltaRetention
+	cfg.Now, cfg.Logger = p.Now, p.Log
+	if p.Config.EvictionInterval > 0 {
+		cfg.Interval = p.Config.EvictionInterval
+	}
+	runner, err := eviction.New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	return handlers.NewEvict(handlers.EvictConfig{Pass: runner, Meter: p.Meter}), nil
+}
+
+func (p *Parts) behindGateway(h http.Handler) *gateway.Handler {
+	return gateway.New(gateway.Config{HTTP: h, Log: p.Log})
+}
+
+// api returns the core's HTTP handler; without a cache it has no lists.
+func (p *Parts) api(cache *readcache.Cache) http.Handler {
+	cfg := httpapi.Config{
+		Registry: registry.New(registry.Config{
+			Store: p.Tables, Now: p.Now,
+			OverrideKept: p.Config.OverrideKept, MaxMetadata: p.Config.MaxMetadata,
+		}),
+		Cache:   cache,
+		Limits:  wire.Limits{MaxMetadata: p.Config.MaxMetadata},
+		MaxBody: p.Config.MaxBody,
+		Fits:    p.Fits,
+		Region:  p.Config.Region, Environment: p.Environment,
+		Now: p.Now, Logger: p.Log,
+	}
+	if cache != nil {
+		cfg.Publications = p.Tables
+	}
+	h := http.Handler(httpapi.New(cfg))
+	if !p.Config.Anonymous {
+		h = closed()
+	}
+	return h
+}
+
+func (p *Parts) cache(fresh *freshness) *readcache.Cache {
+	return readcache.New(readcache.Config{
+		Source: p.Tables, Interval: p.Config.CacheRefresh, Retention: p.Config.DeltaRetention,
+		OnTurn: fresh.turn, Now: p.Now, Logger: p.Log,
+	})
+}
+
+// closed refuses everything: without anonymous access nothing may be served
+// that has not been checked.
+func closed() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("WWW-Authenticate", `Basic realm="eureka"`)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusUnauthorized)
+		_, _ = io.WriteString(w, `{"error":"credentials are required"}`)
+	})
+}
+
+// freshness remembers which view was the last that could be made.
+type freshness struct{ boundary atomic.Pointer[time.Time] }
+
+func (f *freshness) turn(_ context.Context, t readcache.Turn) {
+	if t.Err == nil {
+		f.boundary.Store(&t.Boundary)
+	}
+}
+
+// age returns how old the view is, and false when there is none.
+func (f *freshness) age(now time.Time) (time.Duration, bool) {
+	boundary := f.boundary.Load()
+	if boundary == nil {
+		return 0, false
+	}
+	return max(0, now.Sub(*boundary)), true
+}

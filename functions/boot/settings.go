@@ -1,0 +1,121 @@
+package boot
+
+import (
+	"strings"
+	"time"
+)
+
+// User is who reads a setting.
+type User uint8
+
+// The users of settings. A set of them is their sum.
+const (
+	Write User = 1 << iota
+	Read
+	Stream
+	Evict
+	Local
+)
+
+// Sets of users.
+const (
+	everybody = Write | Read | Stream | Evict | Local
+	tableUser = Write | Read | Evict | Local
+	deltaUser = Read | Stream | Evict | Local
+	evictUser = Evict | Local
+	writeUser = Write | Local
+	served    = Write | Read
+)
+
+// Has reports whether all of users are in the set.
+func (u User) Has(users User) bool { return u&users == users }
+
+// String names the users of a set, as the template names the functions.
+func (u User) String() string {
+	var names []string
+	for i, name := range []string{"write", "read", "stream", "evict", "local"} {
+		if u.Has(1 << i) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// Setting is one variable of the environment.
+type Setting struct {
+	// Name is the variable's.
+	Name string
+	// Default is the value when it is unset or empty; empty: none.
+	Default string
+	// LocalDefault is the local process's where it has another.
+	LocalDefault string
+	// Users read it; for others it does not exist.
+	Users User
+	// Meaning says what it does, with its unit.
+	Meaning string
+
+	set func(*Config, string) error
+}
+
+// DefaultFor returns the default that a user has.
+func (s Setting) DefaultFor(user User) string {
+	if user == Local && s.LocalDefault != "" {
+		return s.LocalDefault
+	}
+	return s.Default
+}
+
+// Settings returns all settings: the one list of them, which the template and
+// the README are compared with.
+func Settings() []Setting {
+	return []Setting{
+		{"REGISTRY_LISTEN", "127.0.0.1:8761", "", Local,
+			"address of the API and the pages", text(func(c *Config) *string { return &c.Listen })},
+		{"REGISTRY_LOCAL_EVENTS", "false", "", Local,
+			"send every request as a gateway event through the Lambda handlers", boolean(func(c *Config) *bool { return &c.LocalEvents })},
+		{"REGISTRY_ENGINE_LISTEN", "", "", Local,
+			"address of the embedded engine; unset: a free loopback port", text(func(c *Config) *string { return &c.EngineListen })},
+		{"AWS_REGION", "", "", everybody,
+			"region of the tables; Lambda sets it, locally the SDK finds it", text(func(c *Config) *string { return &c.AWSRegion })},
+		{"AWS_ENDPOINT_URL_DYNAMODB", "", "", everybody,
+			"DynamoDB at this address instead of AWS's; unset locally: the embedded engine", endpoint(func(c *Config) *string { return &c.DynamoDBEndpoint })},
+		{"AWS_ENDPOINT_URL_DYNAMODB_STREAMS", "", "", Local,
+			"DynamoDB Streams at this address; unset: at that of DynamoDB", endpoint(func(c *Config) *string { return &c.StreamsEndpoint })},
+		{"REGISTRY_LEASE_TABLE", "eureka-leases", "", tableUser,
+			"name of the lease table", text(func(c *Config) *string { return &c.LeaseTable })},
+		{"REGISTRY_DELTA_TABLE", "eureka-deltas", "", deltaUser,
+			"name of the delta table", text(func(c *Config) *string { return &c.DeltaTable })},
+		{"REGISTRY_CACHE_REFRESH", "30s", "", Read | Local,
+			"interval of the read-only view; 0s: each read is consistent with the table", duration(func(c *Config) *time.Duration { return &c.CacheRefresh })},
+		{"REGISTRY_DELTA_RETENTION", "180s", "", deltaUser,
+			"window of /apps/delta, at least twice REGISTRY_CACHE_REFRESH", positive(func(c *Config) *time.Duration { return &c.DeltaRetention })},
+		{"REGISTRY_EVICTION_INTERVAL", "60s", "", evictUser,
+			"pace of eviction passes, on AWS the schedule's; 0s, only locally: never", duration(func(c *Config) *time.Duration { return &c.EvictionInterval })},
+		{"REGISTRY_CLOCK_ALLOWANCE", "5s", "0s", evictUser,
+			"added to a lease's duration, for clocks that differ", duration(func(c *Config) *time.Duration { return &c.Eviction.ClockAllowance })},
+		{"REGISTRY_SELF_PRESERVATION", "true", "", evictUser,
+			"hold evictions back while too many leases are silent at once", boolean(func(c *Config) *bool { return &c.Eviction.SelfPreservation })},
+		{"REGISTRY_RENEWAL_THRESHOLD", "0.85", "", evictUser,
+			"part of the expected leases at or below which the seen ones mean self-preservation, between 0 and 1", ratio(func(c *Config) *float64 { return &c.Eviction.RenewalThreshold })},
+		{"REGISTRY_SELF_PRESERVATION_MIN_LEASES", "10", "", evictUser,
+			"leases from which on there is self-preservation", count(func(c *Config) *int { return &c.Eviction.MinLeases })},
+		{"REGISTRY_SELF_PRESERVATION_MAX", "1h", "", evictUser,
+			"longest time for which self-preservation keeps a silent lease", positive(func(c *Config) *time.Duration { return &c.Eviction.MaxSilence })},
+		{"REGISTRY_OVERRIDE_KEPT", "1h", "", tableUser,
+			"how long an override outlives an eviction", positive(func(c *Config) *time.Duration { return &c.OverrideKept })},
+		{"REGISTRY_TTL_GRACE", "24h", "", writeUser,
+			"how far past a lease's end its TTL attribute lies", positive(func(c *Config) *time.Duration { return &c.TTLGrace })},
+		{"REGISTRY_MAX_BODY", "1MiB", "", writeUser,
+			"largest request body, in bytes, KiB or MiB", size(func(c *Config) *int64 { return &c.MaxBody })},
+		{"REGISTRY_MAX_METADATA", "1000", "", writeUser,
+			"metadata entries that an instance may have; 0: any number", count(func(c *Config) *int { return &c.MaxMetadata })},
+		{"REGISTRY_REGION", "", "", Read | Local,
+			"region that the status page shows; unset: that of the tables", text(func(c *Config) *string { return &c.Region })},
+		{"REGISTRY_LOG_LEVEL", "info", "", everybody,
+			"least level that is logged: debug, info, warn or error", level},
+		{"REGISTRY_CREDENTIALS_SECRET", "", "", served,
+			"ARN of the secret that holds the credentials", text(func(c *Config) *string { return &c.CredentialsSecret })},
+		{"REGISTRY_ANONYMOUS", "false", "true", served | Local,
+			"serve without credentials; only where it is set by hand, or on a loopback address", boolean(func(c *Config) *bool { return &c.Anonymous })},
+	}
+}
