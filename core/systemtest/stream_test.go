@@ -1,0 +1,129 @@
+package systemtest
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/core/delta"
+	"github.com/eurekaless/registry/storage/memory"
+)
+
+// maxDelay is how old a record may be when it is delivered, or delivered once
+// more: the template gives records up after 120 s.
+const maxDelay = 100 * time.Second
+
+// stream carries records from the lease table to the delta table: late, in any
+// order, several times over, and in batches that fail in parts.
+type stream struct {
+	w *world
+	// read counts the records taken from the table so far.
+	read    int
+	pending []record
+	// delivered are the records whose rows are written and that may come again.
+	delivered []record
+}
+
+// record is a stream record and when it was made.
+type record struct {
+	memory.Record
+	made time.Time
+}
+
+// take fetches the new records that pass the template's filters.
+func (s *stream) take() {
+	records := s.w.store.Records(s.read)
+	s.read += len(records)
+	for _, r := range records {
+		switch {
+		case !r.Passes():
+			s.w.count("record filtered")
+		case s.w.lossy && !s.w.calm && s.w.chance(20):
+			s.w.count("record lost")
+		default:
+			if r.Removed {
+				s.w.count("lease removed by TTL")
+			}
+			s.pending = append(s.pending, record{r, s.w.now})
+		}
+	}
+}
+
+// deliver hands a batch of records, picked in any order, to the stream function.
+func (s *stream) deliver() {
+	s.take()
+	var batch []record
+	for range s.w.pick(10) {
+		if len(s.pending) > 0 {
+			batch = append(batch, s.remove(s.w.pick(len(s.pending))))
+		}
+	}
+	for i := 0; i < len(s.pending); {
+		if s.w.now.Sub(s.pending[i].made) > maxDelay {
+			batch = append(batch, s.remove(i))
+			continue
+		}
+		i++
+	}
+	s.delivered = slices.DeleteFunc(s.delivered, func(r record) bool { return s.w.now.Sub(r.made) > maxDelay })
+	for range s.w.pick(3) {
+		if len(s.delivered) > 0 {
+			s.w.count("record repeated")
+			batch = append(batch, s.delivered[s.w.pick(len(s.delivered))])
+		}
+	}
+	s.handle(batch)
+}
+
+// flush delivers all that is under way.
+func (s *stream) flush() {
+	s.take()
+	var batch []record
+	for len(s.pending) > 0 {
+		batch = append(batch, s.remove(len(s.pending)-1))
+	}
+	s.handle(batch)
+}
+
+// remove takes a record out of those under way.
+func (s *stream) remove(i int) record {
+	r := s.pending[i]
+	s.pending = slices.Delete(s.pending, i, i+1)
+	return r
+}
+
+// handle is the stream function. Its clock is anybody's. What was not written
+// comes again.
+func (s *stream) handle(batch []record) {
+	written := s.w.now.Add(skews[s.w.pick(len(skews))])
+	var rows []delta.Row
+	for _, r := range batch {
+		row, ok := delta.Project(r.Image)
+		require.True(s.w.t, ok, "a record that passes the filters makes a row: %+v", r)
+		row.Written = written
+		rows = append(rows, row)
+	}
+	err := s.w.tables.Put(context.Background(), rows)
+	var unwritten *delta.UnwrittenError
+	if err != nil {
+		require.ErrorAs(s.w.t, err, &unwritten)
+		require.False(s.w.t, s.w.calm)
+	}
+	failed := map[int]bool{}
+	if errors.As(err, &unwritten) {
+		for _, i := range unwritten.Indexes {
+			failed[i] = true
+		}
+	}
+	for i, r := range batch {
+		if failed[i] {
+			s.w.count("record failed")
+			s.pending = append(s.pending, r)
+			continue
+		}
+		s.delivered = append(s.delivered, r)
+	}
+}

@@ -1,0 +1,151 @@
+package systemtest
+
+import (
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"pgregory.net/rapid"
+)
+
+// weighted is a step and how often it is made.
+type weighted struct {
+	weight int
+	step   func(*world)
+}
+
+// steps is all that may happen.
+var steps = []weighted{
+	{20, (*world).register},
+	{20, (*world).renew},
+	{8, (*world).renewAll},
+	{6, (*world).cancel},
+	{10, (*world).override},
+	{6, (*world).removeOverride},
+	{12, (*world).metadata},
+	{8, (*world).evict},
+	{4, (*world).expire},
+	{1, (*world).drought},
+	{40, func(w *world) { w.stream.deliver() }},
+	{28, func(w *world) { w.container().ask() }},
+	{2, func(w *world) { w.container().start() }},
+	{30, func(w *world) { w.advance(time.Duration(w.pick(8_000)) * time.Millisecond) }},
+	{2, func(w *world) { w.advance(time.Duration(w.pick(240)) * time.Second) }},
+}
+
+// step makes one step by chance.
+func (w *world) step() {
+	total := 0
+	for _, s := range steps {
+		total += s.weight
+	}
+	n := w.pick(total)
+	for _, s := range steps {
+		if n -= s.weight; n < 0 {
+			s.step(w)
+			return
+		}
+	}
+}
+
+// settle lets everything that is under way arrive, and nothing else happen,
+// and holds all readers to a scan of the lease table. What was lost is healed
+// by the second pass.
+func (w *world) settle() {
+	w.calm = true
+	defer func() { w.calm = false }()
+	w.stream.flush()
+	if w.lossy {
+		for range 3 {
+			w.advance(time.Minute)
+			w.evict()
+			w.stream.flush()
+		}
+	}
+	w.advance(75 * time.Second)
+	for _, c := range w.containers {
+		c.requireScan()
+	}
+}
+
+// TestReadersEqualScan is the promise of the whole: stream records repeated,
+// in parts failed and out of order, and clocks that differ by seconds, leave
+// every reader with exactly what a scan gives, field for field.
+func TestReadersEqualScan(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		seed  uint64
+		steps int
+	}{
+		{"fixed seed", 1, 4_000},
+		{"random seed", rand.Uint64(), 10_000},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
+			t.Logf("seed %d", test.seed)
+			w := newWorld(t, rand.New(rand.NewPCG(test.seed, 0)).IntN, false)
+			w.run(test.steps)
+			w.requireEventful(t, test.steps)
+			assert.Zero(t, w.happened["record lost"])
+		})
+	}
+}
+
+// TestReadersEqualScanAfterLosses: a part of the records never arrives, and
+// healing makes up for it.
+func TestReadersEqualScanAfterLosses(t *testing.T) {
+	t.Parallel()
+	const steps = 4_000
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	w := newWorld(t, rand.New(rand.NewPCG(seed, 0)).IntN, true)
+	w.run(steps)
+	w.requireEventful(t, steps)
+	assert.Greater(t, w.happened["record lost"], 10)
+	assert.Greater(t, w.happened["healed"], 10)
+}
+
+// run makes steps, and settles every 250.
+func (w *world) run(n int) {
+	for i := range n {
+		w.step()
+		if i%250 == 249 {
+			w.settle()
+		}
+	}
+	w.settle()
+}
+
+// requireEventful holds that a long run has seen all that may happen, each so
+// many times in 1,000 steps.
+func (w *world) requireEventful(t *testing.T, steps int) {
+	for _, what := range slices.Sorted(maps.Keys(w.happened)) {
+		t.Logf("%6d %s", w.happened[what], what)
+	}
+	for what, least := range map[string]int{
+		"register": 30, "renew": 100, "cancel": 5, "override": 10, "remove override": 5, "metadata": 10,
+		"pass": 15, "evicted": 4, "snapshot": 15, "lease removed by TTL": 4,
+		"record repeated": 50, "record failed": 4, "record filtered": 100,
+		"turn from deltas": 30, "turn from snapshot": 4, "turn from scan": 2, "turn failed": 1,
+		"full fetch": 10, "delta fetch": 40,
+	} {
+		assert.GreaterOrEqual(t, w.happened[what], least*steps/1000, what)
+	}
+}
+
+// TestReadersEqualScanShrinks is the same for short runs, whose failures
+// shrink to the steps that matter.
+func TestReadersEqualScanShrinks(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		pick := func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "pick") }
+		w := newWorld(t, pick, rapid.Bool().Draw(t, "lossy"))
+		for range rapid.IntRange(1, 100).Draw(t, "steps") {
+			w.step()
+		}
+		w.settle()
+	})
+}

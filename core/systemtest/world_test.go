@@ -1,0 +1,262 @@
+// Package systemtest holds tests of the core as a whole, over the reference
+// driver: what writers do reaches readers, whatever the stream between them
+// does.
+package systemtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/core/delta"
+	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/eviction"
+	"github.com/eurekaless/registry/core/lease"
+	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/storage"
+	"github.com/eurekaless/registry/storage/faulty"
+	"github.com/eurekaless/registry/storage/memory"
+)
+
+// skews are by how much the clocks of the functions are off.
+var skews = []time.Duration{-5 * time.Second, 0, 1700 * time.Millisecond, 5 * time.Second}
+
+// ttlGrace is how long after the end of a lease its TTL lies.
+const ttlGrace = time.Minute
+
+// oneIn is how seldom a call to the tables goes wrong.
+const oneIn = 25
+
+// world is a whole registry: instances that register and renew by functions
+// whose clocks differ, the stream function, two eviction functions, and
+// containers that readers ask. Only [world.advance] moves the time.
+type world struct {
+	t require.TestingT
+	// pick returns a number below n, by chance.
+	pick func(n int) int
+	// lossy: some stream records are lost for good.
+	lossy bool
+	// calm: no call to the tables goes wrong.
+	calm bool
+
+	now        time.Time
+	store      *memory.Store
+	tables     storage.Tables
+	writers    []*registry.Registry
+	evictors   []*eviction.Runner
+	stream     *stream
+	containers []*container
+	instances  []*instance
+	// happened counts what happened, to show that a run was not idle.
+	happened map[string]int
+}
+
+// instance is a client that registers itself.
+type instance struct {
+	key eureka.Key
+	// dirty is the timestamp of its last registration that was accepted.
+	dirty time.Time
+}
+
+// newWorld returns a world with nothing in it.
+func newWorld(t require.TestingT, pick func(n int) int, lossy bool) *world {
+	w := &world{
+		t: t, pick: pick, lossy: lossy,
+		now:      time.UnixMilli(1_700_000_000_000).UTC(),
+		store:    memory.New(memory.Config{TTLGrace: ttlGrace, OverrideKept: 10 * time.Minute}),
+		happened: map[string]int{},
+	}
+	w.tables = faulty.Wrap(storage.Tables{LeaseTable: w.store, DeltaTable: w.store}, w.fault)
+	w.stream = &stream{w: w}
+	for _, skew := range skews {
+		w.writers = append(w.writers, registry.New(registry.Config{
+			Store: w.tables, Now: w.clock(skew), OverrideKept: 10 * time.Minute,
+		}))
+	}
+	for i, skew := range []time.Duration{-5 * time.Second, 5 * time.Second} {
+		cfg := eviction.DefaultConfig()
+		cfg.Store, cfg.Deltas, cfg.Publications = w.tables, w.tables, w.tables
+		if !lossy {
+			cfg.Deltas = unhealed{w.tables.DeltaTable}
+		}
+		cfg.Now, cfg.Seed = w.clock(skew), func() uint64 { return uint64(w.pick(1 << 20)) }
+		cfg.Concurrency = 1 // a run must repeat itself
+		cfg.Policy.ClockAllowance = 5 * time.Second
+		cfg.Policy.SelfPreservation = i == 0
+		runner, err := eviction.New(cfg)
+		require.NoError(t, err)
+		w.evictors = append(w.evictors, runner)
+	}
+	for i := range 4 {
+		w.containers = append(w.containers, newContainer(w, skews[i]))
+	}
+	for i := range 14 {
+		key := eureka.NewKey(fmt.Sprintf("app-%d", i%3), fmt.Sprintf("i-%d", i))
+		w.instances = append(w.instances, &instance{key: key})
+	}
+	return w
+}
+
+// unhealed takes healing's rows and writes none: where no record is lost, the
+// stream alone must tell readers everything.
+type unhealed struct{ storage.DeltaTable }
+
+func (unhealed) Put(context.Context, []delta.Row) error { return nil }
+
+// clock returns a function's clock.
+func (w *world) clock(skew time.Duration) func() time.Time {
+	return func() time.Time { return w.now.Add(skew) }
+}
+
+// advance lets time pass.
+func (w *world) advance(d time.Duration) { w.now = w.now.Add(d) }
+
+// fault decides what goes wrong with a call to the tables.
+func (w *world) fault(op storage.Operation, _ eureka.Key) faulty.Fault {
+	if w.calm || w.pick(oneIn) != 0 {
+		return faulty.Fault{}
+	}
+	kinds := []faulty.Kind{faulty.NotApplied, faulty.Throttled, faulty.Lost, faulty.Repeated}
+	kind := kinds[w.pick(len(kinds))]
+	w.count(fmt.Sprintf("%s %s", op, kind))
+	return faulty.Fault{Kind: kind}
+}
+
+func (w *world) count(what string) { w.happened[what]++ }
+
+// chance is true one time in n.
+func (w *world) chance(n int) bool { return w.pick(n) == 0 }
+
+func (w *world) writer() *registry.Registry { return w.writers[w.pick(len(w.writers))] }
+
+func (w *world) instance() *instance { return w.instances[w.pick(len(w.instances))] }
+
+func (w *world) container() *container { return w.containers[w.pick(len(w.containers))] }
+
+// done counts an operation by how it ended, and refuses ends that it must not
+// have.
+func (w *world) done(operation string, err error) bool {
+	switch {
+	case err == nil:
+		w.count(operation)
+	case errors.Is(err, eureka.ErrLeaseNotFound):
+		w.count(operation + " of nobody")
+	case errors.Is(err, eureka.ErrThrottled), errors.Is(err, eureka.ErrUnavailable):
+		require.False(w.t, w.calm, "%s: %v", operation, err)
+	default:
+		require.NoError(w.t, err, operation)
+	}
+	return err == nil
+}
+
+// statuses are what an instance may say of itself; UP is the usual word.
+var statuses = []eureka.Status{eureka.Up, eureka.Up, eureka.Up, eureka.Starting, eureka.Down, eureka.OutOfService}
+
+func (w *world) register() {
+	i := w.instance()
+	dirty := w.now.Add(-time.Duration(w.pick(20)) * time.Second) // its own clock, and now and then an old registration
+	duration := time.Duration(30+w.pick(120)) * time.Second
+	info := &eureka.InstanceInfo{
+		InstanceID: i.key.ID, HostName: i.key.ID + ".example.org", App: i.key.App,
+		IPAddr: fmt.Sprintf("192.0.2.%d", w.pick(250)),
+		Status: statuses[w.pick(len(statuses))],
+		Port:   eureka.Port{Number: 8000 + w.pick(10), Enabled: true}, SecurePort: eureka.Port{Number: 8443},
+		CountryID:  eureka.DefaultCountryID,
+		DataCenter: eureka.DataCenterInfo{Class: eureka.DefaultDataCenterClass, Name: eureka.DataCenterMyOwn},
+		Lease:      eureka.LeaseInfo{RenewalInterval: duration / 3 / time.Second * time.Second, Duration: duration},
+		VIPAddress: fmt.Sprintf("vip-%d", w.pick(4)),
+		LastDirty:  dirty,
+	}
+	if w.chance(2) {
+		info.Metadata = map[string]string{"version": fmt.Sprint(w.pick(100))}
+	}
+	if w.done("register", w.writer().Register(context.Background(), info)) && dirty.After(i.dirty) {
+		i.dirty = dirty
+	}
+}
+
+func (w *world) renew() {
+	i := w.instance()
+	w.done("renew", w.writer().Renew(context.Background(), i.key, i.dirty))
+}
+
+// renewAll is a turn of heartbeats of most instances.
+func (w *world) renewAll() {
+	for _, i := range w.instances {
+		if !w.chance(4) {
+			w.done("renew", w.writer().Renew(context.Background(), i.key, i.dirty))
+		}
+	}
+}
+
+func (w *world) cancel() {
+	w.done("cancel", w.writer().Cancel(context.Background(), w.instance().key))
+}
+
+func (w *world) override() {
+	overrides := []eureka.Status{eureka.OutOfService, eureka.OutOfService, eureka.Up, eureka.Down}
+	status := overrides[w.pick(len(overrides))]
+	w.done("override", w.writer().SetStatus(context.Background(), w.instance().key, status, time.Time{}))
+}
+
+func (w *world) removeOverride() {
+	statuses := []eureka.Status{eureka.Up, eureka.Unknown, eureka.OutOfService}
+	status := statuses[w.pick(len(statuses))]
+	w.done("remove override", w.writer().RemoveOverride(context.Background(), w.instance().key, status, time.Time{}))
+}
+
+func (w *world) metadata() {
+	entries := map[string]string{fmt.Sprintf("key-%d", w.pick(3)): fmt.Sprint(w.pick(1000))}
+	w.done("metadata", w.writer().AddMetadata(context.Background(), w.instance().key, entries))
+}
+
+// evict runs a pass of one of the eviction functions.
+func (w *world) evict() {
+	report, err := w.evictors[w.pick(len(w.evictors))].Run(context.Background())
+	if err != nil {
+		require.False(w.t, w.calm, "pass: %v", err)
+		require.True(w.t, errors.Is(err, eureka.ErrThrottled) || errors.Is(err, eureka.ErrUnavailable), "pass: %v", err)
+	}
+	w.count("pass")
+	w.happened["evicted"] += report.Evicted
+	w.happened["healed"] += report.Healed
+	if report.SnapshotEntries > 0 {
+		w.count("snapshot")
+	}
+}
+
+// expire does what the tables' TTL has done by now. A TTL lies a day after the
+// end of a lease, so what it removes did not change for a long time; here it
+// lies only a minute after, and the time is passed over when it would.
+func (w *world) expire() {
+	for _, l := range w.scan() {
+		if w.now.After(l.End().Add(ttlGrace)) && w.now.Sub(l.Updated) < 5*time.Minute {
+			return
+		}
+	}
+	w.store.ExpireTTL(w.now)
+}
+
+// drought is seven minutes without heartbeats and eviction, at the end of which
+// the TTL takes most leases.
+func (w *world) drought() {
+	for range 10 {
+		w.advance(42 * time.Second)
+		w.stream.deliver()
+		w.container().ask()
+	}
+	w.expire()
+}
+
+// scan is the truth that readers are held to.
+func (w *world) scan() []lease.Lease {
+	leases, err := w.store.Scan(context.Background())
+	require.NoError(w.t, err)
+	return leases
+}
+
+func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
