@@ -123,6 +123,22 @@ func TestReplicatedHeartbeat(t *testing.T) {
 	s.must(404, s.do("PUT", "/eureka/apps/SHOP/shop-1?lastDirtyTimestamp=1800000000000", "", peer...))
 }
 
+// TestBatchWithABadItem refuses that item and does the others.
+func TestBatchWithABadItem(t *testing.T) {
+	s := newServer(t)
+	s.must(204, s.post("SHOP", shop(nil)))
+	w := s.must(200, s.do("POST", "/eureka/peerreplication/batch/", `{"replicationList": [
+		{"appName": "SHOP", "id": "shop-1", "action": "Heartbeat", "lastDirtyTimestamp": "soon"},
+		{"appName": "SHOP", "id": "shop-1", "action": "Heartbeat", "lastDirtyTimestamp": 1700000000000},
+		{"appName": "SHOP", "id": "shop-2", "action": "Register", "instanceInfo": {"app": "SHOP"}},
+		{"appName": "SHOP", "id": "shop-1", "action": "StatusUpdate", "status": "UP"}]}`, "Content-Type", "application/json"))
+	var codes []any
+	for _, result := range decode(t, w)["responseList"].([]any) {
+		codes = append(codes, result.(object)["statusCode"])
+	}
+	assert.Equal(t, []any{400.0, 200.0, 400.0, 200.0}, codes)
+}
+
 // TestStoreFailures answer 503 and ask to try again.
 func TestStoreFailures(t *testing.T) {
 	s := newServer(t)

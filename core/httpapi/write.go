@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"compress/gzip"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -160,20 +161,33 @@ func (h *Handler) replicate(w http.ResponseWriter, r *http.Request, _ target) er
 	if err != nil {
 		return err
 	}
-	batch := make([]registry.Replicated, len(items))
-	for i, item := range items {
-		batch[i] = registry.Replicated{
-			Key: eureka.NewKey(item.App, item.ID), Action: item.Action,
-			Status: item.Status, Dirty: item.LastDirty, Instance: item.Instance,
-		}
-	}
-	results := make([]wire.ReplicationResult, len(items))
-	for i, outcome := range h.cfg.Registry.Replicate(r.Context(), batch) {
-		results[i] = replicationResult(outcome)
-	}
+	results := h.replicateItems(r.Context(), items)
 	w.Header().Set("Content-Type", wire.JSON.ContentType())
 	w.Write(wire.AppendReplicationResults(nil, results)) // a peer that is gone asks again
 	return nil
+}
+
+// replicateItems does the items that could be read; the others are refused one
+// by one, the rest of the batch stands.
+func (h *Handler) replicateItems(ctx context.Context, items []wire.ReplicationItem) []wire.ReplicationResult {
+	results := make([]wire.ReplicationResult, len(items))
+	var batch []registry.Replicated
+	var indexes []int
+	for i, item := range items {
+		if item.Err != nil {
+			results[i] = replicationResult(registry.Outcome{Err: item.Err})
+			continue
+		}
+		indexes = append(indexes, i)
+		batch = append(batch, registry.Replicated{
+			Key: eureka.NewKey(item.App, item.ID), Action: item.Action,
+			Status: item.Status, Dirty: item.LastDirty, Instance: item.Instance,
+		})
+	}
+	for n, outcome := range h.cfg.Registry.Replicate(ctx, batch) {
+		results[indexes[n]] = replicationResult(outcome)
+	}
+	return results
 }
 
 // replicationResult gives an outcome its status: 200 for every success, also
