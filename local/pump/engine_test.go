@@ -17,18 +17,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eurekaless/registry/local/engine"
 	"github.com/eurekaless/registry/local/pump"
+	"github.com/eurekaless/registry/storage/dynamodb/enginetest"
 )
 
-func TestOnTheEmbeddedEngine(t *testing.T) {
-	e, err := engine.Start("", slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, e.Close(context.Background())) })
-	testOnEngine(t, e.URL())
+// TestOnEngines writes items and waits for each, in its order, at the handler.
+func TestOnEngines(t *testing.T) {
+	enginetest.Each(t, func(t *testing.T, e enginetest.Engine) { testOnEngine(t, e.Endpoint) })
 }
 
-// testOnEngine writes items and waits for each in its order at the handler.
 func testOnEngine(t *testing.T, endpoint string) {
 	db := dynamodb.New(dynamodb.Options{
 		Region: "us-east-1", BaseEndpoint: &endpoint, Credentials: credentials.NewStaticCredentialsProvider("local", "local", ""),

@@ -7,10 +7,10 @@ import (
 )
 
 // Schedule calls task every interval, for the first time after one interval,
-// until the context ends; a call under way then has five seconds left. Calls never
-// overlap: one that takes longer than the interval delays the next to the next
-// full interval. Failures are logged and the pace kept. An interval of 0 means
-// never.
+// until the context ends; a call under way then has five seconds left. Calls
+// never overlap: one that takes longer than the interval is followed by the
+// next at once, and the calls missed meanwhile are left out. Failures are
+// logged and the pace kept. An interval of 0 means never.
 func Schedule(ctx context.Context, interval time.Duration, log *slog.Logger, task func(context.Context) error) {
 	if interval <= 0 {
 		return
