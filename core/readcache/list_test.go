@@ -45,12 +45,21 @@ func remove(keys ...int) []change[pair] {
 	return out
 }
 
+// runs returns the items of a list, chunk by chunk.
+func runs[T any](l list[T]) [][]T {
+	out := [][]T{}
+	for _, c := range l.chunks {
+		out = append(out, c.items)
+	}
+	return out
+}
+
 // keys returns the keys chunk by chunk.
 func keys(l list[pair]) [][]int {
 	var out [][]int
-	for _, c := range l.chunks {
+	for _, run := range runs(l) {
 		var in []int
-		for _, p := range c.items {
+		for _, p := range run {
 			in = append(in, p.key)
 		}
 		out = append(out, in)

@@ -1,0 +1,319 @@
+package readcache
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/core/delta"
+	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/lease"
+)
+
+// view returns the rig's view, which must be there.
+func (r *rig) view(t testing.TB) *View {
+	t.Helper()
+	v, err := r.View(context.Background())
+	require.NoError(t, err)
+	return v
+}
+
+func TestTurnOver(t *testing.T) {
+	r := newRig(t, nil)
+	r.set(3)
+	first := r.view(t)
+	assert.Equal(t, at(0), first.Boundary())
+	assert.Equal(t, at(33), first.NextTurn())
+	for _, c := range []struct {
+		seconds  float64
+		boundary float64
+		calls    []string
+	}{
+		{3, 0, []string{"snapshot", "scan", "deltas"}},
+		{30, 0, nil},
+		{32.999, 0, nil},
+		{33, 30, []string{"deltas"}},
+		{20, 30, nil}, // the clock was set back
+		{62.999, 30, nil},
+		{140, 120, []string{"deltas"}}, // turns were missed
+		{150 + 2.999, 120, nil},
+		{150 + 3, 150, []string{"deltas"}},
+	} {
+		r.set(c.seconds)
+		v := r.view(t)
+		assert.Equal(t, at(c.boundary), v.Boundary(), "at %v s", c.seconds)
+		assert.Equal(t, at(c.boundary+33), v.NextTurn(), "at %v s", c.seconds)
+		assert.Equal(t, c.calls, r.source.took(), "at %v s", c.seconds)
+		assert.False(t, v.Stale())
+	}
+}
+
+// TestContainersAgree: whenever in the interval it is first asked, and whatever
+// its offset, each container shows the rows up to the boundary.
+func TestContainersAgree(t *testing.T) {
+	for _, asked := range []float64{36, 40, 59, 62} {
+		for _, offset := range []float64{0.1, 0.15, 0.2} {
+			r := newRig(t, func(c *Config) { c.Offset = offset })
+			r.source.register(up("SHOP", "1"), 1, at(-30))
+			r.source.publish(at(-25))
+			r.source.register(up("SHOP", "2"), 1, at(29.999))
+			r.source.register(up("SHOP", "3"), 1, at(30))
+			r.source.register(up("SHOP", "4"), 1, at(30.001))
+			r.set(asked)
+			v := r.view(t)
+			assert.Equal(t, at(30), v.Boundary())
+			assert.Equal(t, []string{"SHOP/1 UP", "SHOP/2 UP", "SHOP/3 UP"}, held(v), "asked at %v, offset %v", asked, offset)
+			assert.Equal(t, "UP_3_", v.Counts().HashCode())
+		}
+	}
+}
+
+func TestRandomOffset(t *testing.T) {
+	seen := map[time.Duration]bool{}
+	for range 100 {
+		c := New(Config{Source: &fakeSource{}, Interval: 30 * time.Second})
+		assert.GreaterOrEqual(t, c.schedule.offset, 3*time.Second)
+		assert.Less(t, c.schedule.offset, 6*time.Second)
+		seen[c.schedule.offset] = true
+	}
+	assert.Greater(t, len(seen), 50, "containers do not all read at once")
+}
+
+func TestColdLoad(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		began  float64 // of the snapshot; 0: none is published
+		calls  []string
+		origin Origin
+	}{
+		{"without a snapshot", 0, []string{"snapshot", "scan", "deltas"}, FromScan},
+		{"with one", 100, []string{"snapshot", "deltas"}, FromSnapshot},
+		{"with the oldest that rows complete", 30, []string{"snapshot", "deltas"}, FromSnapshot},
+		{"with one that is too old", 29.999, []string{"snapshot", "scan", "deltas"}, FromScan},
+		{"with one that is ahead", 152, []string{"snapshot", "deltas"}, FromSnapshot},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t, nil)
+			r.source.register(up("SHOP", "1"), 1, at(-1000))
+			r.source.register(up("SHOP", "gone"), 1, at(-1000))
+			r.source.cancel(eureka.NewKey("shop", "gone"), 2, at(-900))
+			if c.began != 0 {
+				r.source.publish(at(c.began))
+			}
+			r.source.register(up("SHOP", "2"), 1, at(149))
+			r.source.cancel(eureka.NewKey("shop", "1"), 2, at(150))
+			r.set(155)
+			v := r.view(t)
+			assert.Equal(t, at(150), v.Boundary())
+			assert.Equal(t, []string{"SHOP/2 UP"}, held(v))
+			assert.Equal(t, []string{"SHOP/1 DELETED UP", "SHOP/2 ADDED UP"}, inDelta(v))
+			assert.Equal(t, c.calls, r.source.took())
+			require.Len(t, r.turns, 1)
+			assert.Equal(t, c.origin, r.turns[0].Origin)
+			assert.Equal(t, 2, r.turns[0].Rows)
+		})
+	}
+}
+
+// TestColdContainerAhead: what a scan finds beyond the boundary is shown, and
+// the rows that bring it later, or bring something older, change nothing.
+func TestColdContainerAhead(t *testing.T) {
+	r := newRig(t, nil)
+	r.source.register(up("SHOP", "1"), 5, at(31))
+	r.source.cancel(eureka.NewKey("shop", "1"), 6, at(32))
+	r.source.register(up("SHOP", "2"), 7, at(32))
+	r.set(32.5)
+	v := r.view(t)
+	assert.Equal(t, at(0), v.Boundary())
+	assert.Equal(t, []string{"SHOP/2 UP"}, held(v))
+	assert.Empty(t, inDelta(v))
+
+	older := instance("SHOP", "2", eureka.Down)
+	r.source.write(delta.Row{Key: older.Key(), Version: 6, Instance: older}, at(31.5))
+	r.source.rows = r.source.rows[1:] // the tombstone's row and later ones only
+	r.set(63)
+	v = r.view(t)
+	assert.Equal(t, []string{"SHOP/2 UP"}, held(v))
+	assert.Equal(t, []string{"SHOP/1 DELETED UP", "SHOP/2 ADDED UP"}, inDelta(v))
+}
+
+func TestThaw(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		wake  float64
+		calls []string
+	}{
+		{"within the retention", 180 + 32, []string{"deltas"}},
+		{"beyond it", 180 + 33, []string{"snapshot", "scan", "deltas"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := newRig(t, nil)
+			r.source.register(up("SHOP", "1"), 1, at(-10))
+			r.source.register(up("SHOP", "2"), 1, at(-10))
+			r.set(3)
+			r.view(t)
+			r.source.took()
+
+			r.source.cancel(eureka.NewKey("shop", "1"), 2, at(20))
+			r.set(c.wake)
+			v := r.view(t)
+			assert.Equal(t, []string{"SHOP/2 UP"}, held(v))
+			assert.Equal(t, c.calls, r.source.took())
+		})
+	}
+}
+
+// TestThawWithoutSource: a container that slept and cannot load anew serves
+// what it has.
+func TestThawWithoutSource(t *testing.T) {
+	r := newRig(t, nil)
+	r.source.register(up("SHOP", "1"), 1, at(-10))
+	r.set(3)
+	r.view(t)
+	r.source.fail(eureka.ErrUnavailable)
+	r.set(4000)
+	v := r.view(t)
+	assert.True(t, v.Stale())
+	assert.Equal(t, 4000*time.Second, v.Age(r.clock()))
+	assert.Equal(t, []string{"SHOP/1 UP"}, held(v))
+}
+
+func TestRefreshFails(t *testing.T) {
+	r := newRig(t, nil)
+	r.source.register(up("SHOP", "1"), 1, at(-10))
+	r.set(3)
+	old := r.view(t)
+	r.source.register(up("SHOP", "2"), 1, at(10))
+	r.source.took()
+
+	r.source.fail(eureka.ErrThrottled)
+	for _, c := range []struct {
+		seconds float64
+		calls   []string
+	}{
+		{33, []string{"deltas"}},
+		{33, nil},
+		{34.999, nil},
+		{35, []string{"deltas"}},
+		{36.999, nil},
+	} {
+		r.set(c.seconds)
+		v := r.view(t)
+		assert.Same(t, old, v, "at %v s", c.seconds)
+		assert.True(t, v.Stale())
+		assert.Equal(t, c.calls, r.source.took(), "at %v s", c.seconds)
+	}
+	assert.ErrorIs(t, r.turns[len(r.turns)-1].Err, eureka.ErrThrottled)
+
+	r.source.fail(nil)
+	r.set(37)
+	v := r.view(t)
+	assert.False(t, v.Stale())
+	assert.Equal(t, []string{"SHOP/1 UP", "SHOP/2 UP"}, held(v))
+	assert.True(t, old.Stale(), "who still holds the old view may know")
+}
+
+func TestColdLoadFails(t *testing.T) {
+	for _, call := range []string{"snapshot", "scan", "deltas"} {
+		r := newRig(t, nil)
+		r.source.hold = func(_ context.Context, c string) error {
+			if c == call {
+				return eureka.ErrUnavailable
+			}
+			return nil
+		}
+		_, err := r.View(context.Background())
+		assert.ErrorIs(t, err, eureka.ErrUnavailable, call)
+		assert.ErrorContains(t, err, call, "it says what failed")
+
+		r.source.hold = nil
+		assert.Empty(t, held(r.view(t)), "the next request tries at once")
+	}
+}
+
+// TestLateRows: a row that becomes visible after the view of its boundary was
+// made is in the next one.
+func TestLateRows(t *testing.T) {
+	r := newRig(t, nil)
+	r.set(33)
+	assert.Empty(t, held(r.view(t)))
+	i := up("SHOP", "1")
+	r.source.write(delta.Row{Key: i.Key(), Version: 1, Instance: i}, at(20.001))
+	r.source.write(delta.Row{Key: eureka.NewKey("shop", "2"), Version: 1, Instance: up("SHOP", "2")}, at(20))
+	r.set(63)
+	v := r.view(t)
+	assert.Equal(t, []string{"SHOP/1 UP"}, held(v), "ten seconds behind the boundary, and no more")
+	assert.Equal(t, []string{"SHOP/1 ADDED UP"}, inDelta(v))
+}
+
+func TestInterval0(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.Interval = 0 })
+	i := up("SHOP", "1")
+	i.Lease.LastRenewed = at(0)
+	l := leaseOf(i, 1)
+	r.source.leases = map[eureka.Key]lease.Lease{l.Key: l}
+
+	v := r.view(t)
+	assert.Equal(t, []string{"SHOP/1 UP"}, held(v), "a consistent scan")
+	assert.Equal(t, at(0), v.Applications()[0].Instances[0].Lease.LastRenewed, "as the table has it")
+	assert.Equal(t, []string{"scan"}, r.source.took())
+	r.source.leases = nil
+	assert.Empty(t, held(r.view(t)))
+	assert.Equal(t, []string{"scan"}, r.source.took())
+
+	deltas := func() *View {
+		v, err := r.DeltaView(context.Background())
+		require.NoError(t, err)
+		return v
+	}
+	r.set(1)
+	assert.Empty(t, inDelta(deltas()))
+	r.source.took()
+	r.source.register(up("SHOP", "2"), 1, at(2))
+	r.set(2)
+	v = deltas()
+	assert.Equal(t, []string{"SHOP/2 ADDED UP"}, inDelta(v))
+	assert.Equal(t, "UP_1_", v.Counts().HashCode(), "its own instances are counted")
+	assert.Equal(t, []string{"deltas"}, r.source.took())
+	assert.Same(t, v, deltas(), "once for a moment")
+
+	r.set(1000)
+	r.source.took()
+	deltas()
+	assert.Equal(t, []string{"snapshot", "scan", "deltas"}, r.source.took())
+
+	r.source.fail(eureka.ErrThrottled)
+	_, err := r.View(context.Background())
+	assert.ErrorIs(t, err, eureka.ErrThrottled, "nothing older is a consistent answer")
+}
+
+func TestDeltaViewIsTheView(t *testing.T) {
+	r := newRig(t, nil)
+	v := r.view(t)
+	d, err := r.DeltaView(context.Background())
+	require.NoError(t, err)
+	assert.Same(t, v, d)
+}
+
+func TestNewWithoutSource(t *testing.T) {
+	assert.Panics(t, func() { New(Config{}) })
+}
+
+// TestRefreshTimeout: a source that hangs costs a request no more than the
+// timeout; then it gets the old view.
+func TestRefreshTimeout(t *testing.T) {
+	r := newRig(t, func(c *Config) { c.RefreshTimeout = time.Millisecond })
+	old := r.view(t)
+	r.source.hold = func(ctx context.Context, _ string) error {
+		<-ctx.Done()
+		return errors.Join(eureka.ErrUnavailable, ctx.Err())
+	}
+	r.set(33)
+	assert.Same(t, old, r.view(t))
+	assert.True(t, old.Stale())
+	assert.ErrorIs(t, r.turns[1].Err, context.DeadlineExceeded)
+}

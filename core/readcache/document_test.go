@@ -1,0 +1,169 @@
+package readcache
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/core/delta"
+	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/published"
+	"github.com/eurekaless/registry/core/wire"
+)
+
+var jsonGzip = representation{wire.Encoding{Format: wire.JSON}, gzipped}
+
+// fleet returns the state of n instances, ten to an application.
+func fleet(n int) *state {
+	entries := make([]published.Entry, n)
+	for i := range entries {
+		instance := fleetInstance(i)
+		entries[i] = published.Entry{Key: instance.Key(), Version: 1, Instance: instance}
+	}
+	return newState(entries, start)
+}
+
+// expected returns a body written by the encoder at once.
+func expected(s *state, e wire.Encoding) string {
+	return string(e.AppendApplications(nil, &eureka.Applications{
+		Version: allVersion, HashCode: s.counts.HashCode(), Applications: asView(s).Applications(),
+	}))
+}
+
+// document returns the document of s, made with the help of previous.
+func (s *state) document(r representation, previous *document) *document {
+	d := lender.get()
+	defer lender.put(d)
+	return newDocument(s.applications, s.counts.HashCode(), r, d, previous)
+}
+
+func TestDocument(t *testing.T) {
+	for _, n := range []int{0, 1, 10, 64, 500} {
+		s := fleet(n)
+		for _, e := range encodings {
+			want := expected(s, e)
+			assert.Equal(t, want, string(s.document(representation{e, plain}, nil).data), "%d, %s", n, encodingName(e))
+			assert.Equal(t, want, string(unzip(t, s.document(representation{e, gzipped}, nil).data)), "%d, %s", n, encodingName(e))
+			size := int64(0)
+			for _, sum := range s.document(representation{e, measured}, nil).sums {
+				size += sum.length
+			}
+			assert.EqualValues(t, len(want), size)
+		}
+	}
+}
+
+// remade returns how many pieces of doc were not copied from previous.
+func remade(doc, previous *document) int {
+	copied := map[*byte]bool{}
+	for _, p := range previous.pieces {
+		copied[&p.tail[0]] = true
+	}
+	n := 0
+	for _, p := range doc.pieces {
+		if !copied[&p.tail[0]] {
+			n++
+		}
+	}
+	return n
+}
+
+// TestPiecesAreReused: a change makes its own piece anew, and the one behind
+// only if that leans on what changed.
+func TestPiecesAreReused(t *testing.T) {
+	old := fleet(1500)
+	first := old.document(jsonGzip, nil)
+	require.Greater(t, len(first.pieces), 30)
+	changed := fleetInstance(750)
+	changed.Status = eureka.Down
+	atEnd := old.applications.chunks[20].last()
+	lastOfChunk := *atEnd.Instances[len(atEnd.Instances)-1]
+	lastOfChunk.Status = eureka.Down
+	for _, c := range []struct {
+		name string
+		row  delta.Row
+		most int
+	}{
+		{"nothing", delta.Row{Key: changed.Key(), Version: 1, Instance: fleetInstance(750)}, 0},
+		{"one changed", delta.Row{Key: changed.Key(), Version: 2, Instance: changed}, 1},
+		{"the last of its chunk changed", delta.Row{Key: lastOfChunk.Key(), Version: 2, Instance: &lastOfChunk}, 2},
+		{"an application more, before all", row("A", "1", 1, eureka.Up, 1), 2},
+		{"one more, behind all", row("ZZZ", "1", 1, eureka.Up, 1), 2},
+		{"one more, in the middle", row("SERVICE-0075X", "1", 1, eureka.Up, 1), 2},
+		{"one less", row("SERVICE-0075", changed.InstanceID, 2, "", 1), 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			c.row.Written = at(1)
+			s, _ := old.apply([]delta.Row{c.row}, at(30), time.Minute)
+			doc := s.document(jsonGzip, first)
+			assert.LessOrEqual(t, remade(doc, first), c.most)
+			assert.Equal(t, expected(s, jsonGzip.encoding), string(unzip(t, doc.data)))
+			assert.Equal(t, s.document(jsonGzip, nil).data, doc.data, "as if made at once")
+		})
+	}
+}
+
+// TestChunksAreOfUsualSize: neither do many small applications make large
+// chunks nor few large ones small ones.
+func TestChunksAreOfUsualSize(t *testing.T) {
+	for _, perApplication := range []int{1, 10, 200} {
+		var entries []published.Entry
+		for n := range 5000 {
+			i := instance(fmt.Sprintf("SERVICE-%05d", n/perApplication), fmt.Sprint(n), eureka.Up)
+			entries = append(entries, published.Entry{Key: i.Key(), Version: 1, Instance: i})
+		}
+		s := newState(entries, start)
+		mean := float64(len(entries)) / float64(len(s.applications.chunks))
+		if perApplication < chunkSize {
+			assert.InDelta(t, chunkSize, mean, chunkSize/2, "%d to an application", perApplication)
+		} else {
+			assert.InDelta(t, perApplication, mean, 1)
+		}
+	}
+}
+
+// TestGzipSize: the pieces together are hardly larger than a whole.
+func TestGzipSize(t *testing.T) {
+	s := fleet(2000)
+	for _, e := range encodings {
+		whole, _ := (&wholeMaker{deflaters: &lender, encode: func(dst []byte) []byte {
+			return append(dst, expected(s, e)...)
+		}}).make(gzipped)
+		pieces := s.document(representation{e, gzipped}, nil).data
+		more := float64(len(pieces))/float64(len(whole)) - 1
+		t.Logf("%s: whole %d, in pieces %d, %+.1f%%", encodingName(e), len(whole), len(pieces), 100*more)
+		assert.Less(t, more, 0.05, encodingName(e))
+	}
+}
+
+func TestDocumentsAreKept(t *testing.T) {
+	var docs documents
+	first, second := &document{boundary: at(0)}, &document{boundary: at(30)}
+	other := representation{wire.Encoding{Format: wire.XML}, plain}
+	assert.Nil(t, docs.get(jsonGzip))
+	docs.put(jsonGzip, second)
+	docs.put(jsonGzip, first)
+	docs.put(other, first)
+	assert.Same(t, second, docs.get(jsonGzip), "an old view's is not the last")
+	docs.forget(at(30))
+	assert.Same(t, second, docs.get(jsonGzip))
+	assert.Nil(t, docs.get(other))
+}
+
+// TestForgottenDocuments: a representation that nobody asks for any more takes
+// no memory.
+func TestForgottenDocuments(t *testing.T) {
+	r := newRig(t, nil)
+	r.source.register(up("A", "1"), 1, at(-1))
+	r.set(3)
+	r.view(t).All(jsonGzip.encoding).Gzip()
+	for turn := 1; turn <= keptTurns+1; turn++ {
+		assert.NotNil(t, r.documents.get(jsonGzip))
+		r.set(float64(30*turn + 3))
+		r.view(t)
+	}
+	assert.Nil(t, r.documents.get(jsonGzip))
+}
