@@ -16,11 +16,17 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CFN_LINT := cfn-lint==1.58.0
 SAM_CLI := aws-sam-cli==1.170.0
 
-# Variables for `go run` and the registry itself.
 ifdef DYNAMODB_ENDPOINT
 export AWS_ENDPOINT_URL_DYNAMODB := $(DYNAMODB_ENDPOINT)
 endif
 export SAM_CLI_TELEMETRY := 0
+
+# An engine that behaves like DynamoDB where the embedded one does not; the
+# tests use it once it is there.
+DYNOXIDE := $(BUILD)/dynoxide/node_modules/@dynoxide/linux-x64/dynoxide
+ifneq ($(wildcard $(DYNOXIDE)),)
+export REGISTRY_TEST_DYNOXIDE ?= $(abspath $(DYNOXIDE))
+endif
 
 # The race detector needs a C compiler; Go says whether it found one.
 RACE := $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
@@ -38,6 +44,7 @@ run: $(BUILD)/registry ## serve on http://127.0.0.1:8761 with an embedded engine
 # Always asked for: Go itself knows whether there is something to build.
 .PHONY: $(BUILD)/registry
 $(BUILD)/registry:
+	@[ -e $@ ] || echo 'building the registry; the first time that takes a minute or two'
 	@go build -o $@ ./local
 
 .PHONY: test
@@ -84,8 +91,6 @@ $(VENV)/.installed: Makefile
 	@$(VENV)/bin/pip install --quiet --disable-pip-version-check '$(CFN_LINT)' '$(SAM_CLI)'
 	@touch $@
 
-# An engine that behaves like DynamoDB where the embedded one does not.
-DYNOXIDE := $(BUILD)/dynoxide/node_modules/@dynoxide/linux-x64/dynoxide
 .PHONY: dynoxide
 dynoxide: $(DYNOXIDE) ## install the dynoxide engine (npm, Linux x64) for the tests that want a faithful one
 
@@ -96,11 +101,12 @@ $(DYNOXIDE):
 bench: ## Go benchmarks with allocations (PACKAGES=..., TEST_FLAGS='-bench X')
 	go test -run '^$$' -bench . -benchmem -timeout 60m $(TEST_FLAGS) $(PACKAGES)
 
+BINARIES := $(FUNCTIONS:%=$(BUILD)/functions/%/bootstrap)
 .PHONY: build
-build: $(FUNCTIONS:%=$(BUILD)/functions/%/bootstrap) ## the four functions as static binaries (GOARCH=amd64 for x86_64)
+build: $(BINARIES) ## the four functions as static binaries (GOARCH=amd64 for x86_64)
 
-.PHONY: $(FUNCTIONS:%=$(BUILD)/functions/%/bootstrap)
-$(BUILD)/functions/%/bootstrap:
+.PHONY: $(BINARIES)
+$(BINARIES): $(BUILD)/functions/%/bootstrap:
 	CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH) go build $(BUILD_FLAGS) -o $@ ./functions/$*
 
 .PHONY: clean

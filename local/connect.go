@@ -36,8 +36,9 @@ func connect(ctx context.Context, p *process) (*backend, error) {
 	loaded.Logger = sdkLog{p.log}
 	b := &backend{
 		db: store.ClientFrom(loaded, where, func(o *dynamodb.Options) {
-			// Engines send no checksum, and the SDK takes that for a wrong one.
-			o.DisableValidateResponseChecksum = store.Loopback(p.config.DynamoDBEndpoint)
+			// Engines, on this machine or not, send no checksum, and the SDK
+			// takes that for a wrong one.
+			o.DisableValidateResponseChecksum = !atAWS(p.config.DynamoDBEndpoint)
 		}),
 		streams: dynamodbstreams.NewFromConfig(loaded, func(o *dynamodbstreams.Options) {
 			if endpoint := streamsEndpoint(p.config); endpoint != "" {
@@ -81,14 +82,19 @@ func (b *backend) findTables(ctx context.Context, config boot.Config) error {
 // another address is set, or the tables are at AWS, whose streams have an
 // address of their own, which the SDK knows.
 func streamsEndpoint(config boot.Config) string {
-	if config.StreamsEndpoint != "" {
+	switch {
+	case config.StreamsEndpoint != "":
 		return config.StreamsEndpoint
-	}
-	endpoint, err := url.Parse(config.DynamoDBEndpoint)
-	if err == nil && (strings.HasSuffix(endpoint.Hostname(), ".amazonaws.com") || strings.HasSuffix(endpoint.Hostname(), ".api.aws")) {
+	case atAWS(config.DynamoDBEndpoint):
 		return ""
 	}
 	return config.DynamoDBEndpoint
+}
+
+// atAWS reports whether an endpoint is DynamoDB itself.
+func atAWS(endpoint string) bool {
+	u, err := url.Parse(endpoint)
+	return err == nil && (strings.HasSuffix(u.Hostname(), ".amazonaws.com") || strings.HasSuffix(u.Hostname(), ".api.aws"))
 }
 
 // parts returns what the handlers are put together from.
