@@ -2,6 +2,7 @@ package readcache
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -77,23 +78,24 @@ func TestPiecesAreReused(t *testing.T) {
 	old := fleet(1500)
 	first := old.document(jsonGzip, nil)
 	require.Greater(t, len(first.pieces), 30)
-	changed := fleetInstance(750)
-	changed.Status = eureka.Down
-	atEnd := old.applications.chunks[20].last()
-	lastOfChunk := *atEnd.Instances[len(atEnd.Instances)-1]
-	lastOfChunk.Status = eureka.Down
+	long := old.applications.chunks[slices.IndexFunc(old.applications.chunks, func(c *chunk[*application]) bool {
+		return len(c.items) > 5
+	})]
+	atFront, atEnd := *long.items[0].Instances[0], *long.last().Instances[9]
+	atFront.Status, atEnd.Status = eureka.Down, eureka.Down
+	deleted := delta.DeletedInstance(&atFront, at(1))
 	for _, c := range []struct {
 		name string
 		row  delta.Row
 		most int
 	}{
-		{"nothing", delta.Row{Key: changed.Key(), Version: 1, Instance: fleetInstance(750)}, 0},
-		{"one changed", delta.Row{Key: changed.Key(), Version: 2, Instance: changed}, 1},
-		{"the last of its chunk changed", delta.Row{Key: lastOfChunk.Key(), Version: 2, Instance: &lastOfChunk}, 2},
+		{"a repetition", delta.Row{Key: atFront.Key(), Version: 1, Instance: &atFront}, 0},
+		{"one changed", delta.Row{Key: atFront.Key(), Version: 2, Instance: &atFront}, 1},
+		{"the last of its chunk changed", delta.Row{Key: atEnd.Key(), Version: 2, Instance: &atEnd}, 2},
 		{"an application more, before all", row("A", "1", 1, eureka.Up, 1), 2},
 		{"one more, behind all", row("ZZZ", "1", 1, eureka.Up, 1), 2},
 		{"one more, in the middle", row("SERVICE-0075X", "1", 1, eureka.Up, 1), 2},
-		{"one less", row("SERVICE-0075", changed.InstanceID, 2, "", 1), 2},
+		{"one less", delta.Row{Key: atFront.Key(), Version: 2, Instance: deleted}, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			c.row.Written = at(1)
