@@ -15,9 +15,9 @@ import (
 type Usage struct {
 	// Operation is DynamoDB's name of it, such as "UpdateItem".
 	Operation string
-	// Units are the read or write units consumed, of all tables together; 0
-	// when the call failed, or the engine does not tell.
-	Units float64
+	// ReadUnits and WriteUnits are what it consumed, of all tables together;
+	// 0 when it failed, or the engine does not tell.
+	ReadUnits, WriteUnits float64
 	// Attempts is how often it was tried.
 	Attempts int
 	// Err is the call's error.
@@ -26,7 +26,7 @@ type Usage struct {
 
 // ObserveUsage returns an option for clients: each call asks for the capacity
 // that it consumes, and is reported when it has ended. The function is called
-// on the caller's goroutine, by many at once.
+// on the caller's goroutine and with its context, by many at once.
 func ObserveUsage(report func(context.Context, Usage)) func(*dynamodb.Options) {
 	observe := func(ctx context.Context, in middleware.InitializeInput, next middleware.InitializeHandler) (
 		middleware.InitializeOutput, middleware.Metadata, error,
@@ -38,7 +38,7 @@ func ObserveUsage(report func(context.Context, Usage)) func(*dynamodb.Options) {
 			usage.Attempts = len(results.Results)
 		}
 		if err == nil {
-			usage.Units = consumed(out.Result)
+			usage.ReadUnits, usage.WriteUnits = consumed(out.Result)
 		}
 		report(ctx, usage)
 		return out, metadata, err
@@ -70,30 +70,29 @@ func askForCapacity(input any) {
 }
 
 // consumed returns the capacity units of an output.
-func consumed(output any) float64 {
-	var each []types.ConsumedCapacity
-	one := func(c *types.ConsumedCapacity) {
-		if c != nil {
-			each = append(each, *c)
-		}
-	}
+func consumed(output any) (read, write float64) {
 	switch out := output.(type) {
 	case *dynamodb.GetItemOutput:
-		one(out.ConsumedCapacity)
-	case *dynamodb.PutItemOutput:
-		one(out.ConsumedCapacity)
-	case *dynamodb.UpdateItemOutput:
-		one(out.ConsumedCapacity)
-	case *dynamodb.BatchWriteItemOutput:
-		each = out.ConsumedCapacity
+		read = units(out.ConsumedCapacity)
 	case *dynamodb.QueryOutput:
-		one(out.ConsumedCapacity)
+		read = units(out.ConsumedCapacity)
 	case *dynamodb.ScanOutput:
-		one(out.ConsumedCapacity)
+		read = units(out.ConsumedCapacity)
+	case *dynamodb.PutItemOutput:
+		write = units(out.ConsumedCapacity)
+	case *dynamodb.UpdateItemOutput:
+		write = units(out.ConsumedCapacity)
+	case *dynamodb.BatchWriteItemOutput:
+		for i := range out.ConsumedCapacity {
+			write += units(&out.ConsumedCapacity[i])
+		}
 	}
-	units := 0.0
-	for i := range each {
-		units += aws.ToFloat64(each[i].CapacityUnits)
+	return read, write
+}
+
+func units(c *types.ConsumedCapacity) float64 {
+	if c == nil {
+		return 0
 	}
-	return units
+	return aws.ToFloat64(c.CapacityUnits)
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/storage/instancecodec"
 )
 
 const (
@@ -78,14 +77,10 @@ func decodeRow(in item) (delta.Row, error) {
 		Sequence: sequence(r.required(AttrPosition)),
 		Written:  r.millis(AttrWritten),
 	}
-	instance := r.binary(AttrInstance)
+	row.Instance = r.instance(AttrInstance)
 	app, id := r.text(AttrApp), r.text(AttrID)
 	if r.err != nil {
 		return delta.Row{}, r.err
-	}
-	var err error
-	if row.Instance, err = instancecodec.Decode(instance); err != nil {
-		return delta.Row{}, err
 	}
 	row.Key = row.Instance.Key()
 	if app != "" {

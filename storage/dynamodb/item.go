@@ -86,11 +86,19 @@ func decodeLease(in item) (*lease.Lease, error) {
 		Version:    r.number(AttrVersion),
 		Overridden: eureka.Status(r.text(AttrOverridden)),
 	}
-	info := r.binary(AttrInfo)
-	if info == nil {
+	if _, live := in[AttrInfo]; live {
+		r.live(l)
+	} else {
 		l.Gone = r.millis(AttrGone)
-		return l, r.err
 	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return l, nil
+}
+
+// live reads what a tombstone has not.
+func (r *reader) live(l *lease.Lease) {
 	l.Status = eureka.Status(r.required(AttrStatus))
 	l.Action = eureka.ActionType(r.text(AttrAction))
 	l.Dirty = r.millis(AttrDirty)
@@ -100,12 +108,7 @@ func decodeLease(in item) (*lease.Lease, error) {
 	l.ServiceUp = r.millis(AttrUp)
 	l.Interval = r.seconds(AttrInterval)
 	l.Duration = r.seconds(AttrDuration)
-	if r.err != nil {
-		return nil, r.err
-	}
-	var err error
-	l.Instance, err = instancecodec.Decode(info)
-	return l, err
+	l.Instance = r.instance(AttrInfo)
 }
 
 // textOf returns an attribute of an item that is otherwise not understood; empty
@@ -161,6 +164,17 @@ func (r *reader) binary(name string) []byte {
 	}
 	r.fault(name, "is not binary")
 	return nil
+}
+
+// instance reads what instancecodec stored.
+func (r *reader) instance(name string) *eureka.InstanceInfo {
+	stored := r.binary(name)
+	if r.err != nil {
+		return nil
+	}
+	var i *eureka.InstanceInfo
+	i, r.err = instancecodec.Decode(stored)
+	return i
 }
 
 func (r *reader) number(name string) int64 {

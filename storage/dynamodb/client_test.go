@@ -1,0 +1,185 @@
+package dynamodb_test
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	awsdynamodb "github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/storage/dynamodb"
+)
+
+func TestLoopback(t *testing.T) {
+	for endpoint, want := range map[string]bool{
+		"http://127.0.0.1:8000":                    true,
+		"http://127.8.9.10":                        true,
+		"http://localhost:8000":                    true,
+		"http://[::1]:8000":                        true,
+		"http://[::ffff:127.0.0.1]:8000":           true,
+		"":                                         false,
+		"127.0.0.1:8000":                           false,
+		"http://172.17.0.1:8000":                   false,
+		"http://0.0.0.0:8000":                      false,
+		"http://localhost.example.org:8000":        false,
+		"http://127.0.0.1.example.org":             false,
+		"https://dynamodb.us-east-1.amazonaws.com": false,
+		"http://user@127.0.0.1@example.org/":       false,
+		"::":                                       false,
+	} {
+		assert.Equal(t, want, dynamodb.Loopback(endpoint), endpoint)
+	}
+}
+
+// nothingConfigured takes everything away that the SDK could find on this
+// machine.
+func nothingConfigured(t *testing.T) {
+	t.Helper()
+	nowhere := filepath.Join(t.TempDir(), "nothing")
+	for name, value := range map[string]string{
+		"AWS_CONFIG_FILE": nowhere, "AWS_SHARED_CREDENTIALS_FILE": nowhere, "AWS_EC2_METADATA_DISABLED": "true",
+		"AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "AWS_SESSION_TOKEN": "", "AWS_PROFILE": "",
+		"AWS_REGION": "", "AWS_DEFAULT_REGION": "", "AWS_ENDPOINT_URL": "", "AWS_ENDPOINT_URL_DYNAMODB": "",
+		"AWS_WEB_IDENTITY_TOKEN_FILE": "", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "", "AWS_CONTAINER_CREDENTIALS_FULL_URI": "",
+	} {
+		t.Setenv(name, value)
+	}
+}
+
+func TestALoopbackEndpointNeedsNoConfiguration(t *testing.T) {
+	nothingConfigured(t)
+
+	cfg, err := dynamodb.LoadConfig(t.Context(), dynamodb.ClientConfig{Endpoint: "http://127.0.0.1:8000"})
+
+	require.NoError(t, err)
+	assert.Equal(t, "us-east-1", cfg.Region)
+	credentials, err := cfg.Credentials.Retrieve(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "local", credentials.AccessKeyID)
+}
+
+func TestALoopbackEndpointTakesWhatIsConfigured(t *testing.T) {
+	nothingConfigured(t)
+	t.Setenv("AWS_REGION", "eu-west-1")
+	t.Setenv("AWS_ACCESS_KEY_ID", "someone")
+	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
+
+	cfg, err := dynamodb.LoadConfig(t.Context(), dynamodb.ClientConfig{Endpoint: "http://localhost:8000"})
+
+	require.NoError(t, err)
+	assert.Equal(t, "eu-west-1", cfg.Region)
+	credentials, err := cfg.Credentials.Retrieve(t.Context())
+	require.NoError(t, err)
+	assert.Equal(t, "someone", credentials.AccessKeyID)
+}
+
+func TestNothingIsMadeUpElsewhere(t *testing.T) {
+	for _, endpoint := range []string{"", "https://dynamodb.eu-west-1.amazonaws.com", "http://172.17.0.1:8000"} {
+		nothingConfigured(t)
+
+		cfg, err := dynamodb.LoadConfig(t.Context(), dynamodb.ClientConfig{Endpoint: endpoint})
+
+		require.NoError(t, err)
+		assert.Empty(t, cfg.Region, endpoint)
+		_, err = cfg.Credentials.Retrieve(t.Context())
+		assert.Error(t, err, endpoint)
+	}
+}
+
+func TestTheEndpointMayComeFromTheSDKsOwnVariable(t *testing.T) {
+	nothingConfigured(t)
+	t.Setenv("AWS_ENDPOINT_URL_DYNAMODB", "http://172.17.0.1:8000")
+
+	client, err := dynamodb.NewClient(t.Context(), dynamodb.ClientConfig{})
+	require.NoError(t, err)
+	assert.Equal(t, "http://172.17.0.1:8000", aws.ToString(client.Options().BaseEndpoint))
+
+	client, err = dynamodb.NewClient(t.Context(), dynamodb.ClientConfig{Endpoint: "http://127.0.0.1:8000"})
+	require.NoError(t, err)
+	assert.Equal(t, "http://127.0.0.1:8000", aws.ToString(client.Options().BaseEndpoint))
+}
+
+// on returns a store on a server that answers as told, by its own connections.
+func on(t *testing.T, cfg dynamodb.ClientConfig, handler http.HandlerFunc) (*dynamodb.Store, *httptest.Server) {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	cfg.Endpoint = server.URL
+	client, err := dynamodb.NewClient(t.Context(), cfg)
+	require.NoError(t, err)
+	return dynamodb.New(client, dynamodb.Config{}), server
+}
+
+func TestATryThatGetsNoAnswerIsGivenUp(t *testing.T) {
+	var calls atomic.Int64
+	release := make(chan struct{})
+	s, _ := on(t, dynamodb.ClientConfig{AttemptTimeout: 100 * time.Millisecond}, func(w http.ResponseWriter, r *http.Request) {
+		if calls.Add(1) == 1 {
+			<-release
+			return
+		}
+		_, _ = w.Write([]byte("{}"))
+	})
+	defer close(release)
+
+	err := s.Renew(t.Context(), registry.Renewal{Key: shop1, Now: began})
+
+	require.NoError(t, err)
+	assert.EqualValues(t, 2, calls.Load())
+}
+
+// TestADeadConnectionCostsOneRetry: as after a function's freeze.
+func TestADeadConnectionCostsOneRetry(t *testing.T) {
+	s, server := on(t, dynamodb.ClientConfig{}, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) })
+	for range 3 {
+		require.NoError(t, s.Renew(t.Context(), registry.Renewal{Key: shop1, Now: began}))
+		server.CloseClientConnections()
+	}
+}
+
+func TestConnectionsAreReused(t *testing.T) {
+	var connections atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }))
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.Start()
+	t.Cleanup(server.Close)
+	client, err := dynamodb.NewClient(t.Context(), dynamodb.ClientConfig{Endpoint: server.URL})
+	require.NoError(t, err)
+	s := dynamodb.New(client, dynamodb.Config{})
+
+	for range 20 {
+		require.NoError(t, s.Renew(t.Context(), registry.Renewal{Key: shop1, Now: began}))
+	}
+
+	assert.EqualValues(t, 1, connections.Load())
+}
+
+func TestUsageIsReportedWithTheCallersContext(t *testing.T) {
+	type key struct{}
+	var seen []dynamodb.Usage
+	a := &answers{steps: []transport{status(500), func(*http.Request) (*http.Response, error) {
+		return answer(200, `{"ConsumedCapacity":{"TableName":"leases","CapacityUnits":2.5}}`), nil
+	}}}
+	client := clientOn(t, a, dynamodb.ObserveUsage(func(ctx context.Context, u dynamodb.Usage) {
+		assert.Equal(t, "operation", ctx.Value(key{}))
+		seen = append(seen, u)
+	}), func(o *awsdynamodb.Options) { o.RetryMaxAttempts = 2 })
+	ctx := context.WithValue(t.Context(), key{}, "operation")
+
+	require.NoError(t, dynamodb.New(client, dynamodb.Config{}).Renew(ctx, registry.Renewal{Key: shop1, Now: began}))
+
+	assert.Equal(t, []dynamodb.Usage{{Operation: "UpdateItem", WriteUnits: 2.5, Attempts: 2}}, seen)
+}

@@ -1,0 +1,4 @@
+package dynamodb
+
+// StreamItem is what images go through before they are leases.
+var StreamItem = streamItem

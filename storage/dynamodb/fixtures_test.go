@@ -1,0 +1,77 @@
+package dynamodb_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/eurekaless/registry/core/delta"
+	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/lease"
+	"github.com/eurekaless/registry/core/published"
+)
+
+// began is the time of everything in these tests.
+var began = time.UnixMilli(1_764_455_000_123)
+
+// usualLease is the lease of a Spring Cloud application with the longest names
+// that are still usual.
+func usualLease(n int) lease.Lease {
+	h := uint32(n) * 2654435761
+	host := fmt.Sprintf("ip-10-%d-%d-%d.eu-central-1.compute.internal", h>>24, h>>16&255, h>>8&255)
+	app := fmt.Sprintf("customer-notification-service-%03d", n%1000)
+	l := lease.Lease{
+		Key: eureka.NewKey(app, host+":"+app+":8080"),
+		Instance: &eureka.InstanceInfo{
+			InstanceID: host + ":" + app + ":8080", HostName: host, App: eureka.NewKey(app, "").App,
+			IPAddr: fmt.Sprintf("10.%d.%d.%d", h>>24, h>>16&255, h>>8&255), Status: eureka.Up, OverriddenStatus: eureka.Unknown,
+			Port: eureka.Port{Number: 8080, Enabled: true}, SecurePort: eureka.Port{Number: 443}, CountryID: 1,
+			DataCenter:  eureka.DataCenterInfo{Class: eureka.DefaultDataCenterClass, Name: eureka.DataCenterMyOwn},
+			Lease:       eureka.LeaseInfo{RenewalInterval: eureka.DefaultRenewalInterval, Duration: eureka.DefaultLeaseDuration},
+			Metadata:    map[string]string{"management.port": "8081", "zone": "eu-central-1a", "version": "2025.11." + fmt.Sprint(h%100), "team": "payments"},
+			HomePageURL: "http://" + host + ":8080/", StatusPageURL: "http://" + host + ":8081/actuator/info",
+			HealthCheckURL: "http://" + host + ":8081/actuator/health", VIPAddress: app, SecureVIPAddress: app,
+			LastUpdated: began, LastDirty: began.Add(-time.Duration(h%1e9) * time.Microsecond), Action: eureka.Added,
+		},
+		Status: eureka.Up, Action: eureka.Added, Dirty: began.Add(-time.Duration(h%1e9) * time.Microsecond), Updated: began,
+		Registered: began, Renewed: began, ServiceUp: began,
+		Interval: eureka.DefaultRenewalInterval, Duration: eureka.DefaultLeaseDuration,
+	}
+	return l
+}
+
+// usualSnapshot is a registry of usual instances.
+func usualSnapshot(n int) *published.Snapshot {
+	s := &published.Snapshot{Began: began, Entries: make([]published.Entry, n)}
+	for i := range s.Entries {
+		l := usualLease(i)
+		l.Renewed = began.Add(time.Duration(uint32(i)*2654435761%30_000) * time.Millisecond)
+		s.Entries[i] = published.Entry{Key: l.Key, Version: began.UnixMilli() + int64(i), Instance: l.Effective()}
+	}
+	return s
+}
+
+type (
+	row           = delta.Row
+	snapshot      = published.Snapshot
+	snapshotEntry = published.Entry
+)
+
+// largeEntry is a lease in a snapshot, with everything that a reader sees.
+func largeEntry(l lease.Lease) snapshotEntry {
+	l.Overridden, l.Action = eureka.OutOfService, eureka.Modified
+	return snapshotEntry{Key: l.Key, Version: began.UnixMilli(), Instance: l.Effective()}
+}
+
+// incompressible is a text that compresses to no less than four fifths.
+func incompressible(n int) string {
+	random := rand.New(rand.NewPCG(1, 2))
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = ' ' + byte(random.IntN('~'-' '))
+	}
+	return string(b)
+}
+
+func parseInt(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
