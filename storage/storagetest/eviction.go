@@ -97,11 +97,11 @@ func scanIsConsistent(t *testing.T, f *fixture) {
 // scanManyPages needs three pages of 1 MB, or more.
 func scanManyPages(t *testing.T, f *fixture) {
 	const leases, workers = 2500, 8
-	text := noise(2000)
+	text := noise(1500)
 	errs := atOnce(workers, func(w int) error {
 		for i := w; i < leases; i += workers {
 			l := f.lease(f.key(strconv.Itoa(i)))
-			l.Instance.Metadata = map[string]string{"text": text[i%1000:], "own": rand.Text()}
+			l.Instance.Metadata = map[string]string{"text": text[i%500:], "own": rand.Text()}
 			if err := f.Registry.Register(t.Context(), registry.Registration{Lease: l}); err != nil {
 				return err
 			}
@@ -123,7 +123,7 @@ func scanManyPages(t *testing.T, f *fixture) {
 		l := found[f.key(strconv.Itoa(i))]
 		require.Equal(t, i%50 == 0, l.Tombstone(), i)
 		if !l.Tombstone() {
-			require.Equal(t, text[i%1000:], l.Instance.Metadata["text"], i)
+			require.Equal(t, text[i%500:], l.Instance.Metadata["text"], i)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package storagetest
 import (
 	"crypto/rand"
 	"errors"
+	mathrand "math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,13 +22,16 @@ type fixture struct {
 	Driver
 	// app is in use by nobody else.
 	app string
-	// now is a whole millisecond near the present, so that an engine's own
-	// TTL takes nothing away during a test. Every other time derives from it.
+	// now is a whole millisecond in the year to come: an engine's own TTL
+	// takes nothing away during a test, and rows of other tests lie in other
+	// windows. Every other time derives from it.
 	now time.Time
 }
 
 func newFixture(d Driver) *fixture {
-	return &fixture{Driver: d, app: "APP-" + rand.Text(), now: time.Now().Truncate(time.Millisecond)}
+	const apart = 10 * time.Minute
+	later := mathrand.N(365*24*time.Hour/apart) * apart
+	return &fixture{Driver: d, app: "APP-" + rand.Text(), now: time.Now().Truncate(time.Millisecond).Add(later)}
 }
 
 // key returns a key of the test's application.
@@ -136,8 +140,8 @@ func conditionFailed(err error) bool {
 	return errors.As(err, &failed)
 }
 
-// assertMapKeys is a readable comparison of what was found with what should
-// have been.
+// assertKeys demands that these keys were found, and no other. It says which
+// are missing.
 func assertKeys[V any](t *testing.T, want []eureka.Key, got map[eureka.Key]V) {
 	t.Helper()
 	var found []eureka.Key

@@ -31,7 +31,7 @@ func publicationTests() []test {
 	}
 }
 
-// nothingPublished runs first and again at the end of what is published.
+// nothingPublished is what a reader finds before the first eviction pass.
 func nothingPublished(t *testing.T, f *fixture) {
 	if f.Inspect.Unpublish == nil {
 		t.Skip("the driver has no Inspect.Unpublish")
@@ -56,6 +56,10 @@ func (f *fixture) publishAll(t *testing.T) {
 	require.NoError(t, f.Publications.PutStatistics(t.Context(), published.Statistics{Pass: f.now, Leases: 3}))
 	require.NoError(t, f.Publications.PutRecent(t.Context(), published.Recent{Registered: []published.Event{{Time: f.now, Key: f.key("id")}}}))
 }
+
+// severalChunks is a number of entries of 1,200 incompressible characters of
+// five bits that needs more than one item of 400 KB.
+const severalChunks = 900
 
 // snapshot has so many entries, all of one version, with incompressible
 // metadata of so many characters.
@@ -131,9 +135,8 @@ func snapshotReplaces(t *testing.T, f *fixture) {
 	f.requirePublished(t, second)
 }
 
-// snapshotLarge is more than two items of 400 KB hold, whatever compresses it.
 func snapshotLarge(t *testing.T, f *fixture) {
-	want := f.snapshot(1500, 1200)
+	want := f.snapshot(severalChunks, 1200)
 	require.NoError(t, f.Publications.PutSnapshot(t.Context(), want))
 	f.requirePublished(t, want)
 }
@@ -142,8 +145,8 @@ func snapshotLarge(t *testing.T, f *fixture) {
 // a reader finds is one of them as a whole, never none and never one that is
 // older than the one that it found before.
 func snapshotReplacedWhileRead(t *testing.T, f *fixture) {
-	const generations, readers = 8, 3
-	base := f.snapshot(400, 1200)
+	const generations, readers = 5, 2
+	base := f.snapshot(severalChunks, 1200)
 	generation := func(n int) *published.Snapshot {
 		s := &published.Snapshot{Began: f.after(n)}
 		for _, e := range base.Entries[:len(base.Entries)-n] {
@@ -198,7 +201,7 @@ func snapshotUnusable(t *testing.T, f *fixture) {
 			if harm == nil {
 				t.Skip("the driver has no Inspect function for it")
 			}
-			require.NoError(t, f.Publications.PutSnapshot(t.Context(), f.snapshot(1500, 1200)))
+			require.NoError(t, f.Publications.PutSnapshot(t.Context(), f.snapshot(severalChunks, 1200)))
 			require.NoError(t, harm(t.Context()))
 			for _, read := range []func(context.Context) (*published.Snapshot, error){f.Publications.Snapshot, f.Source.Snapshot} {
 				s, err := read(t.Context())

@@ -130,7 +130,7 @@ func endedContext(t *testing.T, f *fixture) {
 	l := f.register(t, key)
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
-	late, cancel := context.WithDeadline(t.Context(), f.now.Add(-time.Hour))
+	late, cancel := context.WithDeadline(t.Context(), time.Unix(1, 0))
 	defer cancel()
 	for name, call := range f.everyCall(l) {
 		for _, ctx := range []context.Context{cancelled, late} {
