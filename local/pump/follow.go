@@ -3,6 +3,7 @@ package pump
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -26,10 +27,10 @@ type follower struct {
 	// ended brings each shard whose reader has returned.
 	ended   chan *shard
 	readers sync.WaitGroup
-	// reading ends, by leave, when the readers are to finish: with the stop, or
-	// when the table has another stream.
-	reading context.Context
-	leave   context.CancelFunc
+	// start starts a shard's reader; leave tells all of them to finish, when
+	// the table has another stream. Both are nil before the first stream.
+	start func(*shard)
+	leave context.CancelFunc
 }
 
 // run follows the table's stream until stop ends, then waits for the readers'
@@ -100,18 +101,18 @@ func (f *follower) running() int {
 func (f *follower) discover(stop, work context.Context) error {
 	arn, err := f.streamOfTable(stop)
 	if err != nil {
-		return f.pump.wrap("describe table", err)
+		return fmt.Errorf("describe table %s: %w", f.pump.config.Table, err)
 	}
 	listed, err := f.list(stop, arn)
 	if err != nil {
-		return f.pump.wrap("describe stream", err)
+		return fmt.Errorf("describe stream of %s: %w", f.pump.config.Table, err)
 	}
 	if arn != f.stream {
-		f.change(stop, arn)
+		f.change(stop, work, arn)
 	}
 	f.forget(listed)
 	for _, l := range listed {
-		f.startIfDue(work, l, listed)
+		f.startIfDue(l, listed)
 	}
 	return nil
 }
@@ -146,14 +147,23 @@ func (f *follower) list(ctx context.Context, arn string) (map[string]types.Shard
 	}
 }
 
-// change turns to another stream: the table was made anew.
-func (f *follower) change(stop context.Context, arn string) {
+// change turns to another stream: the table was made anew. Its readers finish
+// when stop ends and make their calls on work.
+func (f *follower) change(stop, work context.Context, arn string) {
 	if f.stream != "" {
 		f.pump.config.Log.Info("stream poller: the table has another stream now", "stream", arn)
 	}
 	f.finish()
 	f.stream, f.shards = arn, map[string]*shard{}
-	f.reading, f.leave = context.WithCancel(stop)
+	reading, leave := context.WithCancel(stop)
+	f.leave = leave
+	f.start = func(s *shard) {
+		s.running = true
+		f.readers.Go(func() {
+			s.run(reading, work)
+			f.ended <- s
+		})
+	}
 }
 
 // forget drops shards that the stream no longer keeps.
@@ -168,7 +178,7 @@ func (f *follower) forget(listed map[string]types.Shard) {
 // startIfDue starts a reader for a shard that has none, once its parent was
 // read to the end (or is no longer kept), so that an item's changes stay in
 // order when its shard splits.
-func (f *follower) startIfDue(work context.Context, l types.Shard, listed map[string]types.Shard) {
+func (f *follower) startIfDue(l types.Shard, listed map[string]types.Shard) {
 	id, parent := aws.ToString(l.ShardId), aws.ToString(l.ParentShardId)
 	s := f.shards[id]
 	if s == nil {
@@ -183,13 +193,5 @@ func (f *follower) startIfDue(work context.Context, l types.Shard, listed map[st
 			return
 		}
 	}
-	f.start(work, s)
-}
-
-func (f *follower) start(work context.Context, s *shard) {
-	s.running = true
-	f.readers.Go(func() {
-		s.run(f.reading, work)
-		f.ended <- s
-	})
+	f.start(s)
 }

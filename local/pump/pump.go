@@ -11,7 +11,6 @@ package pump
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -163,11 +162,4 @@ func (t *trouble) end() {
 		t.log.Info("stream poller: " + t.what + " works again")
 		t.on = false
 	}
-}
-
-func (p *Pump) wrap(key string, err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%s %s: %w", p.config.Table, key, err)
 }

@@ -185,6 +185,27 @@ func testExpiredIterator(t *testing.T, ignoresSequence bool) {
 	})
 }
 
+func TestALongStreamIsPassedOverQuicklyWhenTheIteratorExpired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		service := newScripted()
+		service.ignoresSequence = true
+		for i := range 20 * pageSize {
+			service.renewal("a", fmt.Sprint(i))
+		}
+		b := begin(t, service)
+		defer b.stop()
+		after(time.Second)
+
+		service.mu.Lock()
+		service.generation++
+		service.mu.Unlock()
+		b.change("a", "last")
+		after(time.Second)
+
+		assert.Equal(t, []string{"last"}, b.got())
+	})
+}
+
 func TestTrimmedRecordsAreNotWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := begin(t, newScripted())

@@ -3,6 +3,7 @@ package pump
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -62,7 +63,7 @@ func newShard(p *Pump, stream, id string) *shard {
 func (s *shard) run(stop, work context.Context) {
 	wait := s.floor
 	for {
-		records, more, err := s.read(work)
+		page, more, err := s.read(work)
 		if err != nil {
 			gone, pauseFor := s.failed(err)
 			if gone || stop.Err() != nil {
@@ -72,16 +73,16 @@ func (s *shard) run(stop, work context.Context) {
 			continue
 		}
 		s.works()
-		if s.deal(work, records) != nil {
+		if s.deal(work, page) != nil {
 			return
 		}
 		if s.closed = !more; s.closed {
 			return
 		}
-		if len(records) == 0 && stop.Err() != nil {
+		if len(page) == 0 && stop.Err() != nil {
 			return
 		}
-		wait = s.next(wait, len(records))
+		wait = s.next(wait, len(page))
 		pause(stop, wait)
 	}
 }
@@ -97,12 +98,11 @@ func (s *shard) next(last time.Duration, records int) time.Duration {
 	return max(s.floor, min(2*max(last, shortestPause), longestPause))
 }
 
-// read returns the next records that were not dealt with before; more says
-// that the shard goes on.
-func (s *shard) read(ctx context.Context) (records []types.Record, more bool, err error) {
+// read returns the next records; more says that the shard goes on.
+func (s *shard) read(ctx context.Context) (page []types.Record, more bool, err error) {
 	if s.iterator == "" {
 		if s.iterator, err = s.newIterator(ctx); err != nil {
-			return nil, true, s.pump.wrap("shard iterator "+s.id, err)
+			return nil, true, fmt.Errorf("shard iterator of %s %s: %w", s.pump.config.Table, s.id, err)
 		}
 	}
 	out, err := s.pump.config.Streams.GetRecords(ctx, &dynamodbstreams.GetRecordsInput{
@@ -110,10 +110,10 @@ func (s *shard) read(ctx context.Context) (records []types.Record, more bool, er
 		Limit:         aws.Int32(pageSize),
 	})
 	if err != nil {
-		return nil, true, s.pump.wrap("read shard "+s.id, err)
+		return nil, true, fmt.Errorf("read shard of %s %s: %w", s.pump.config.Table, s.id, err)
 	}
 	s.iterator = aws.ToString(out.NextShardIterator)
-	return s.unseen(out.Records), s.iterator != "", nil
+	return out.Records, s.iterator != "", nil
 }
 
 // newIterator begins where the shard was left, or at its beginning.
@@ -151,7 +151,11 @@ func (s *shard) unseen(records []types.Record) []types.Record {
 
 // deal filters a page and delivers what is left. It fails only when the
 // context has ended.
-func (s *shard) deal(ctx context.Context, records []types.Record) error {
+func (s *shard) deal(ctx context.Context, page []types.Record) error {
+	records := s.unseen(page)
+	if len(records) == 0 {
+		return nil
+	}
 	s.pump.read.Add(int64(len(records)))
 	var matched []events.DynamoDBEventRecord
 	for _, r := range records {
@@ -164,9 +168,7 @@ func (s *shard) deal(ctx context.Context, records []types.Record) error {
 	if err := s.mapping.deliver(ctx, matched); err != nil {
 		return err
 	}
-	if n := len(records); n > 0 {
-		s.done = sequence(records[n-1])
-	}
+	s.done = sequence(records[len(records)-1])
 	return nil
 }
 
