@@ -52,6 +52,7 @@ func (c *container) start() {
 				return
 			}
 			c.w.count("turn from " + string(t.Origin))
+			c.w.logf("  of the container %s off: %+v", c.skew, t)
 			if t.Origin != readcache.FromDeltas {
 				c.client.loaded = true
 			}

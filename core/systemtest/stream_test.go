@@ -43,6 +43,7 @@ func (s *stream) take() {
 			s.w.count("record filtered")
 		case s.w.lossy && !s.w.calm && s.w.chance(20):
 			s.w.count("record lost")
+			s.w.logf("  %s", r.Sequence)
 		default:
 			if r.Removed {
 				s.w.count("lease removed by TTL")
@@ -104,6 +105,7 @@ func (s *stream) handle(batch []record) {
 		row, ok := delta.Project(r.Image)
 		require.True(s.w.t, ok, "a record that passes the filters makes a row: %+v", r)
 		row.Written = written
+		s.w.logf("  row %s of %s %s at %d, written %s", r.Sequence, row.Instance.Action, row.Key, row.Version, written.Format(time.TimeOnly))
 		rows = append(rows, row)
 	}
 	err := s.w.tables.Put(context.Background(), rows)

@@ -38,6 +38,8 @@ type world struct {
 	t require.TestingT
 	// pick returns a number below n, by chance.
 	pick func(n int) int
+	// logf logs what happens, for runs that are short enough to be read.
+	logf func(format string, args ...any)
 	// lossy: some stream records are lost for good.
 	lossy bool
 	// calm: no call to the tables goes wrong.
@@ -65,7 +67,7 @@ type instance struct {
 // newWorld returns a world with nothing in it.
 func newWorld(t require.TestingT, pick func(n int) int, lossy bool) *world {
 	w := &world{
-		t: t, pick: pick, lossy: lossy,
+		t: t, pick: pick, lossy: lossy, logf: func(string, ...any) {},
 		now:      time.UnixMilli(1_700_000_000_000).UTC(),
 		store:    memory.New(memory.Config{TTLGrace: ttlGrace, OverrideKept: 10 * time.Minute}),
 		happened: map[string]int{},
@@ -126,7 +128,10 @@ func (w *world) fault(op storage.Operation, _ eureka.Key) faulty.Fault {
 	return faulty.Fault{Kind: kind}
 }
 
-func (w *world) count(what string) { w.happened[what]++ }
+func (w *world) count(what string) {
+	w.logf("  %s", what)
+	w.happened[what]++
+}
 
 // chance is true one time in n.
 func (w *world) chance(n int) bool { return w.pick(n) == 0 }
@@ -139,7 +144,8 @@ func (w *world) container() *container { return w.containers[w.pick(len(w.contai
 
 // done counts an operation by how it ended, and refuses ends that it must not
 // have.
-func (w *world) done(operation string, err error) bool {
+func (w *world) done(operation string, key eureka.Key, err error) bool {
+	w.logf("  %s %s: %v", operation, key, err)
 	switch {
 	case err == nil:
 		w.count(operation)
@@ -174,49 +180,54 @@ func (w *world) register() {
 	if w.chance(2) {
 		info.Metadata = map[string]string{"version": fmt.Sprint(w.pick(100))}
 	}
-	if w.done("register", w.writer().Register(context.Background(), info)) && dirty.After(i.dirty) {
+	if w.done("register", i.key, w.writer().Register(context.Background(), info)) && dirty.After(i.dirty) {
 		i.dirty = dirty
 	}
 }
 
 func (w *world) renew() {
 	i := w.instance()
-	w.done("renew", w.writer().Renew(context.Background(), i.key, i.dirty))
+	w.done("renew", i.key, w.writer().Renew(context.Background(), i.key, i.dirty))
 }
 
 // renewAll is a turn of heartbeats of most instances.
 func (w *world) renewAll() {
 	for _, i := range w.instances {
 		if !w.chance(4) {
-			w.done("renew", w.writer().Renew(context.Background(), i.key, i.dirty))
+			w.done("renew", i.key, w.writer().Renew(context.Background(), i.key, i.dirty))
 		}
 	}
 }
 
 func (w *world) cancel() {
-	w.done("cancel", w.writer().Cancel(context.Background(), w.instance().key))
+	key := w.instance().key
+	w.done("cancel", key, w.writer().Cancel(context.Background(), key))
 }
 
 func (w *world) override() {
 	overrides := []eureka.Status{eureka.OutOfService, eureka.OutOfService, eureka.Up, eureka.Down}
 	status := overrides[w.pick(len(overrides))]
-	w.done("override", w.writer().SetStatus(context.Background(), w.instance().key, status, time.Time{}))
+	key := w.instance().key
+	w.done("override", key, w.writer().SetStatus(context.Background(), key, status, time.Time{}))
 }
 
 func (w *world) removeOverride() {
 	statuses := []eureka.Status{eureka.Up, eureka.Unknown, eureka.OutOfService}
 	status := statuses[w.pick(len(statuses))]
-	w.done("remove override", w.writer().RemoveOverride(context.Background(), w.instance().key, status, time.Time{}))
+	key := w.instance().key
+	w.done("remove override", key, w.writer().RemoveOverride(context.Background(), key, status, time.Time{}))
 }
 
 func (w *world) metadata() {
 	entries := map[string]string{fmt.Sprintf("key-%d", w.pick(3)): fmt.Sprint(w.pick(1000))}
-	w.done("metadata", w.writer().AddMetadata(context.Background(), w.instance().key, entries))
+	key := w.instance().key
+	w.done("metadata", key, w.writer().AddMetadata(context.Background(), key, entries))
 }
 
 // evict runs a pass of one of the eviction functions.
 func (w *world) evict() {
 	report, err := w.evictors[w.pick(len(w.evictors))].Run(context.Background())
+	w.logf("  %+v: %v", report, err)
 	if err != nil {
 		require.False(w.t, w.calm, "pass: %v", err)
 		require.True(w.t, errors.Is(err, eureka.ErrThrottled) || errors.Is(err, eureka.ErrUnavailable), "pass: %v", err)
@@ -229,21 +240,30 @@ func (w *world) evict() {
 	}
 }
 
-// expire does what the tables' TTL has done by now. A TTL lies a day after the
-// end of a lease, so what it removes did not change for a long time; here it
-// lies only a minute after, and the time is passed over when it would.
+// expire does what the tables' TTL has done by now, to the leases that it would
+// have done it to. A TTL lies a day after the end of a lease, so it takes what
+// did not change for a long time and what many passes have seen; here it lies
+// only a minute after, so the step is left out when that would not be so.
 func (w *world) expire() {
+	seen := map[eureka.Key]int64{}
+	if snapshot, err := w.store.Snapshot(context.Background()); err == nil {
+		for _, e := range snapshot.Entries {
+			seen[e.Key] = e.Version
+		}
+	}
 	for _, l := range w.scan() {
-		if w.now.After(l.End().Add(ttlGrace)) && w.now.Sub(l.Updated) < 5*time.Minute {
+		lapsed := !l.Tombstone() && w.now.After(l.End().Add(ttlGrace))
+		if lapsed && (w.now.Sub(l.Updated) < 5*time.Minute || seen[l.Key] != l.Version) {
 			return
 		}
 	}
 	w.store.ExpireTTL(w.now)
 }
 
-// drought is seven minutes without heartbeats and eviction, at the end of which
-// the TTL takes most leases.
+// drought is a pass and then seven minutes without heartbeats and eviction, at
+// the end of which the TTL takes most leases.
 func (w *world) drought() {
+	w.evict()
 	for range 10 {
 		w.advance(42 * time.Second)
 		w.stream.deliver()
