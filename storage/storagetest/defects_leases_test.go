@@ -404,7 +404,7 @@ var leaseDefects = map[string]defect{
 		},
 	},
 	"a scan reads one page": {
-		test: "eviction.Store/Scan reads every page",
+		test: "eviction.Store at size/Scan reads every page",
 		harm: func(b *broken) {
 			b.scan = func(ctx context.Context) ([]lease.Lease, error) {
 				leases, err := b.Tables.Scan(ctx)
@@ -413,7 +413,7 @@ var leaseDefects = map[string]defect{
 		},
 	},
 	"a page is read twice": {
-		test: "eviction.Store/Scan reads every page",
+		test: "eviction.Store at size/Scan reads every page",
 		harm: func(b *broken) {
 			b.scan = func(ctx context.Context) ([]lease.Lease, error) {
 				leases, err := b.Tables.Scan(ctx)

@@ -59,7 +59,7 @@ func (f *fixture) publishAll(t *testing.T) {
 
 // severalChunks is a number of entries of 1,200 incompressible characters of
 // five bits that needs more than one item of 400 KB.
-const severalChunks = 900
+const severalChunks = 600
 
 // snapshot has so many entries, all of one version, with incompressible
 // metadata of so many characters.
@@ -145,7 +145,7 @@ func snapshotLarge(t *testing.T, f *fixture) {
 // a reader finds is one of them as a whole, never none and never one that is
 // older than the one that it found before.
 func snapshotReplacedWhileRead(t *testing.T, f *fixture) {
-	const generations, readers = 5, 2
+	const generations, readers = 4, 2
 	base := f.snapshot(severalChunks, 1200)
 	generation := func(n int) *published.Snapshot {
 		s := &published.Snapshot{Began: f.after(n)}

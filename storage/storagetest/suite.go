@@ -75,6 +75,7 @@ func Run(t *testing.T, open func(t *testing.T) Driver) {
 		{name: "delta.Sink and Deltas", tests: deltaTests()},
 		{name: "eviction.Publications", tests: publicationTests(), alone: true},
 		{name: "readcache.Source", tests: sourceTests(), alone: true},
+		{name: "eviction.Store at size", tests: sizeTests(), alone: true},
 	} {
 		t.Run(role.name, func(t *testing.T) {
 			d := open(t)
