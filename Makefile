@@ -101,6 +101,19 @@ $(DYNOXIDE):
 bench: ## Go benchmarks with allocations (PACKAGES=..., TEST_FLAGS='-bench X')
 	go test -run '^$$' -bench . -benchmem -timeout 60m $(TEST_FLAGS) $(PACKAGES)
 
+# One process each for 1,000 and 10,000 instances.
+.PHONY: bench-http
+bench-http: $(BUILD)/registry ## load over HTTP on the process: rates, times, processor time a request
+	@go build -o $(BUILD)/bench ./local/bench
+	@for instances in 1000 10000; do \
+	  echo "$$instances instances"; rm -f $(BUILD)/bench.log; \
+	  REGISTRY_LISTEN=127.0.0.1:8763 $(BUILD)/registry serve >$(BUILD)/bench.log & pid=$$!; \
+	  trap 'kill $$pid 2>/dev/null || true' EXIT; \
+	  until grep -qs '^Ctrl-C' $(BUILD)/bench.log; do kill -0 $$pid; sleep 0.1; done; \
+	  $(BUILD)/bench -base http://127.0.0.1:8763/eureka -instances $$instances -pid $$pid; \
+	  kill $$pid; wait $$pid; \
+	done
+
 BINARIES := $(FUNCTIONS:%=$(BUILD)/functions/%/bootstrap)
 .PHONY: build
 build: $(BINARIES) ## the four functions as static binaries (GOARCH=amd64 for x86_64)

@@ -17,6 +17,11 @@ import (
 	store "github.com/eurekaless/registry/storage/dynamodb"
 )
 
+// attemptTimeout bounds one try of a call. It is longer than a function's: the
+// embedded engine knows no pages of 1 MB, so that a part of a scan of 10,000
+// leases is one answer, which takes seconds on a machine that is busy.
+const attemptTimeout = 10 * time.Second
+
 // backend is an engine's two services, with the tables in it.
 type backend struct {
 	db      *dynamodb.Client
@@ -28,7 +33,7 @@ type backend struct {
 // connect reaches the engine at the configured endpoint. On this machine it
 // creates the tables that are not there; elsewhere they must exist.
 func connect(ctx context.Context, p *process) (*backend, error) {
-	where := store.ClientConfig{Endpoint: p.config.DynamoDBEndpoint}
+	where := store.ClientConfig{Endpoint: p.config.DynamoDBEndpoint, AttemptTimeout: attemptTimeout}
 	loaded, err := store.LoadConfig(ctx, where)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestAllPhasesAskWhatTheySay(t *testing.T) {
+	var mu sync.Mutex
+	asked := map[string]int{}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		asked[r.Method+" "+r.URL.Path]++
+		mu.Unlock()
+		assert.Equal(t, "gzip", r.Header.Get("Accept-Encoding"))
+		if r.Method == http.MethodPost {
+			w.WriteHeader(http.StatusNoContent)
+		}
+	}))
+	defer server.Close()
+	var out bytes.Buffer
+
+	err := run(t.Context(), []string{"-base", server.URL + "/eureka/", "-instances", "12", "-seconds", "0.05", "-workers", "3"}, &out)
+
+	require.NoError(t, err)
+	assert.Equal(t, 10, asked["POST /eureka/apps/SERVICE-0000"])
+	assert.Equal(t, 2, asked["POST /eureka/apps/SERVICE-0001"])
+	assert.NotZero(t, asked["PUT /eureka/apps/SERVICE-0001/host-000011:service-0001:8080"])
+	assert.NotZero(t, asked["GET /eureka/apps"])
+	assert.NotZero(t, asked["GET /eureka/apps/delta"])
+	assert.NotZero(t, asked["GET /eureka/apps/SERVICE-0000"])
+	assert.Equal(t, 5, bytes.Count(out.Bytes(), []byte("failed 0")), out.String())
+}
+
+func TestAServerThatOnlyFailsIsAnError(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+
+	err := run(t.Context(), []string{"-base", server.URL, "-instances", "2"}, &bytes.Buffer{})
+
+	assert.ErrorIs(t, err, errAllFailed)
+	assert.ErrorContains(t, err, "404")
+
+	err = run(t.Context(), []string{"-base", server.URL, "-register=false"}, &bytes.Buffer{})
+
+	assert.ErrorContains(t, err, "404")
+}
+
+func TestLoadIsOnlySentToThisMachine(t *testing.T) {
+	for _, base := range []string{"http://192.0.2.1/eureka", "http://localhost.example.org", "http://127.0.0.1.example.org", "::"} {
+		assert.Error(t, run(t.Context(), []string{"-base", base}, &bytes.Buffer{}), base)
+	}
+	for _, base := range []string{"http://localhost:1", "http://127.0.0.2:1", "http://[::1]:1"} {
+		_, err := parse([]string{"-base", base})
+		assert.NoError(t, err, base)
+	}
+}
+
+func TestRegistrationsDiffer(t *testing.T) {
+	f := fleet{perApp: 10}
+	seen := map[string]bool{}
+	for i := range 100 {
+		body := f.register(i).body
+		assert.True(t, json.Valid(body))
+		assert.False(t, seen[string(body)])
+		seen[string(body)] = true
+	}
+}
+
+func TestAResultIsToldInALine(t *testing.T) {
+	r := result{
+		name: "heartbeat", took: 2 * time.Second, failed: 1, body: 7, firstFailed: errors.New("refused"),
+		times:  []time.Duration{time.Millisecond, 2 * time.Millisecond, 3 * time.Millisecond, 9 * time.Millisecond},
+		server: &usage{processor: 200 * time.Microsecond, resident: 30 << 20},
+	}
+	assert.Equal(t, "heartbeat         2/s  p50    2.00 ms  p99    3.00 ms  failed 1  body 7 bytes"+
+		"  server: 50 us of processor a request, 30 MiB resident  first failure: refused", r.String())
+}
+
+func TestParseStat(t *testing.T) {
+	u, err := parseStat([]byte("42 (a b) c) S 1 1 1 0 -1 4194560 1 0 0 0 150 50 0 0 20 0 9 0 100 2000000 1000 18446744073709551615 1 1"))
+	require.NoError(t, err)
+	assert.Equal(t, 2*time.Second, u.processor)
+	assert.EqualValues(t, 1000*os.Getpagesize(), u.resident)
+	_, err = parseStat([]byte("42 (a) S 1"))
+	assert.Error(t, err)
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// client sends requests to one server.
+type client struct {
+	base string
+	http *http.Client
+}
+
+func newClient(base string, workers int) *client {
+	return &client{base, &http.Client{
+		Transport: &http.Transport{MaxIdleConnsPerHost: workers, DisableCompression: true},
+		Timeout:   30 * time.Second,
+	}}
+}
+
+// ask sends a request and returns the length of the answer's body.
+func (c *client) ask(ctx context.Context, r request) (int, error) {
+	req, err := http.NewRequestWithContext(ctx, r.method, c.base+r.path, bytes.NewReader(r.body))
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Accept", "application/json")
+	req.Header.Set("Accept-Encoding", "gzip")
+	if r.body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer resp.Body.Close()
+	n, err := io.Copy(io.Discard, resp.Body)
+	if err == nil && resp.StatusCode != r.want {
+		err = fmt.Errorf("%s %s: %s", r.method, r.path, resp.Status)
+	}
+	return int(n), err
+}
+
+// result is what a phase showed.
+type result struct {
+	name        string
+	took        time.Duration
+	times       []time.Duration // sorted
+	failed      int
+	firstFailed error
+	// body is the length of the last answer's body, in bytes.
+	body int
+	// server is nil where its process is not known.
+	server *usage
+}
+
+// usage is a server's processor time in the phase, and its memory after it.
+type usage struct {
+	processor time.Duration
+	resident  int64
+}
+
+func (r result) String() string {
+	line := fmt.Sprintf("%-10s %8.0f/s  p50 %7.2f ms  p99 %7.2f ms  failed %d  body %d bytes",
+		r.name, float64(len(r.times))/r.took.Seconds(), r.quantile(0.5), r.quantile(0.99), r.failed, r.body)
+	if r.server != nil {
+		line += fmt.Sprintf("  server: %.0f us of processor a request, %d MiB resident",
+			float64(r.server.processor.Microseconds())/float64(len(r.times)), r.server.resident>>20)
+	}
+	if r.firstFailed != nil {
+		line += "  first failure: " + r.firstFailed.Error()
+	}
+	return line
+}
+
+// quantile is in milliseconds.
+func (r result) quantile(q float64) float64 {
+	return float64(r.times[int(q*float64(len(r.times)-1))].Microseconds()) / 1000
+}
+
+var errAllFailed = errors.New("every request failed")
+
+// measure runs a phase. Reads and heartbeats are asked once before: what a
+// server does at the first of them is not what it holds.
+func measure(ctx context.Context, o options, p phase, c *client) (result, error) {
+	if p.count == 0 {
+		if _, err := c.ask(ctx, p.request(0)); err != nil {
+			return result{}, fmt.Errorf("the first request: %w", err)
+		}
+	}
+	before, err := readProcess(o.pid)
+	if err != nil {
+		return result{}, err
+	}
+	r := askAll(ctx, o, p, c)
+	if ctx.Err() != nil {
+		return r, ctx.Err()
+	}
+	if len(r.times) == 0 {
+		return r, fmt.Errorf("%w: %w", errAllFailed, r.firstFailed)
+	}
+	after, err := readProcess(o.pid)
+	if err != nil {
+		return r, err
+	}
+	if o.pid != 0 {
+		r.server = &usage{processor: after.processor - before.processor, resident: after.resident}
+	}
+	return r, nil
+}
+
+// askAll lets the workers ask until the phase is over.
+func askAll(ctx context.Context, o options, p phase, c *client) result {
+	var (
+		next    atomic.Int64
+		workers sync.WaitGroup
+		all     = tally{result: result{name: p.name}}
+		start   = time.Now()
+	)
+	over := func(i int) bool {
+		return ctx.Err() != nil || p.count > 0 && i >= p.count || p.count == 0 && time.Since(start) > o.phase
+	}
+	for range o.workers {
+		workers.Go(func() {
+			for i := int(next.Add(1)) - 1; !over(i); i = int(next.Add(1)) - 1 {
+				at := time.Now()
+				n, err := c.ask(ctx, p.request(i))
+				all.add(time.Since(at), n, err)
+			}
+		})
+	}
+	workers.Wait()
+	all.took = time.Since(start)
+	slices.Sort(all.times)
+	return all.result
+}
+
+// tally collects what the workers see.
+type tally struct {
+	mu sync.Mutex
+	result
+}
+
+func (t *tally) add(took time.Duration, body int, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err != nil {
+		t.failed++
+		if t.firstFailed == nil {
+			t.firstFailed = err
+		}
+		return
+	}
+	t.times = append(t.times, took)
+	t.body = body
+}
