@@ -90,7 +90,7 @@ func TestReadersEqualScan(t *testing.T) {
 		seed  uint64
 		steps int
 	}{
-		{"fixed seed", 1, 4_000},
+		{"fixed seed", 1, 2_000},
 		{"random seed", rand.Uint64(), 10_000},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestReadersEqualScan(t *testing.T) {
 // healing makes up for it.
 func TestReadersEqualScanAfterLosses(t *testing.T) {
 	t.Parallel()
-	const steps = 5_000
+	const steps = 3_000
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	w := newWorld(t, rand.New(rand.NewPCG(seed, 0)).IntN, true)
