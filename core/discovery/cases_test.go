@@ -247,8 +247,8 @@ func TestH17CredentialsInTheURL(t *testing.T) {
 		cfg := both(s)
 		cfg.ServiceURLs = []string{"https://agent:p%40ss%21%25@reg.example.org/eureka"}
 		cfg.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		var calls []discovery.Call
-		cfg.OnCall = func(call discovery.Call) { calls = append(calls, call) }
+		calls := hold("")
+		cfg.OnCall = func(call discovery.Call) { calls.set(calls.get() + fmt.Sprint(call)) }
 		c := start(t, cfg)
 		elapse(31 * time.Second)
 		s.change(func(asked) reply { return reply{err: refused} })
@@ -268,7 +268,8 @@ func TestH17CredentialsInTheURL(t *testing.T) {
 		}
 		assert.Len(t, kinds, 6, "every kind of request was seen")
 		assert.NotEmpty(t, log.String())
-		texts = append(texts, log.String(), fmt.Sprint(calls))
+		assert.NotEmpty(t, calls.get())
+		texts = append(texts, log.String(), calls.get())
 		assertNoSecrets(t, texts)
 	})
 }

@@ -135,7 +135,7 @@ type Config struct {
 	// client's own.
 	Transport http.RoundTripper
 	// OnCall, if not nil, is called after each request to a server, for
-	// metrics. It must not block.
+	// metrics. It must not block, and be safe for concurrent use.
 	OnCall func(Call)
 	// Logger gets what changed and what failed. Default slog.Default().
 	Logger *slog.Logger

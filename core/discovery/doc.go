@@ -63,19 +63,19 @@
 //	delta fetch, hash code reconciled     yes             no              yes
 //	full when away longer than deltas     yes             -               no
 //	late answers never replace newer      yes             no              yes
-//	data kept when a fetch fails          yes             yes             yes
+//	data kept when a fetch fails          yes             no              yes
 //	age of the data                       yes             no              yes
 //	gzip                                  yes             yes             yes
 //	compact form                          yes             no              yes
 //	If-None-Match                         yes             no              no
 //	XML                                   no              yes             yes
 //	backup registry                       yes             no              yes
-//	several servers                       failover,       random,         failover,
-//	                                      quarantine      3 tries         quarantine
+//	several servers                       failover,       one at random   failover,
+//	                                      quarantine      for each call   quarantine
 //	own zone first                        yes             no              yes
 //	servers found by DNS                  no              yes             yes
 //	remote regions                        yes             no              yes
-//	AWS metadata                          EC2, ECS,       EC2             EC2
+//	AWS metadata registered               EC2, ECS,       no              EC2
 //	                                      Lambda
 //	look-up by application, VIP,          yes             yes, asks       yes
 //	  secure VIP                                          the server

@@ -346,6 +346,26 @@ func elapse(d time.Duration) {
 	synctest.Wait()
 }
 
+// held is a value that a test changes while a client uses it.
+type held[T any] struct {
+	mu    sync.Mutex
+	value T
+}
+
+func hold[T any](value T) *held[T] { return &held[T]{value: value} }
+
+func (h *held[T]) set(value T) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.value = value
+}
+
+func (h *held[T]) get() T {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.value
+}
+
 // ids returns the ids of instances, sorted.
 func ids(instances []*eureka.InstanceInfo) []string {
 	out := []string{}
