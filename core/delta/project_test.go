@@ -107,10 +107,19 @@ func TestLatest(t *testing.T) {
 	again.Written = start.Add(time.Second)
 	elsewhere := delta.Row{Key: other, Version: 1, Instance: alive(1, nil).Effective(), Sequence: "6", Written: start}
 
-	rows := []delta.Row{first, second, again, elsewhere}
+	sequel := again
+	sequel.Sequence = "5"
+
+	rows := []delta.Row{first, second, again, sequel, elsewhere}
 	rapid.Check(t, func(t *rapid.T) {
 		latest := delta.Latest(rapid.Permutation(rows).Draw(t, "rows"))
-		assert.Equal(t, map[eureka.Key]delta.Row{key: again, other: elsewhere}, latest)
+		assert.Equal(t, map[eureka.Key]delta.Row{key: sequel, other: elsewhere}, latest)
 	})
 	assert.Empty(t, delta.Latest(nil))
+}
+
+func TestUnwrittenErrorHasItsCause(t *testing.T) {
+	var err error = &delta.UnwrittenError{Indexes: []int{2}, Err: eureka.ErrThrottled}
+	assert.ErrorIs(t, err, eureka.ErrThrottled)
+	assert.EqualError(t, err, "rows not written: throttled")
 }
