@@ -31,6 +31,8 @@ var allowed = map[string][]string{
 	"core/eviction":   {"core/eureka", "core/lease", "core/delta", "core/published", "core/registry"},
 	"core/readcache":  {"core/eureka", "core/lease", "core/delta", "core/published", "core/wire", "github.com/klauspost/compress"},
 	"core/httpapi":    {"core/eureka", "core/lease", "core/delta", "core/published", "core/registry", "core/readcache", "core/wire"},
+	"core/ratelimit":  {"golang.org/x/time"},
+	"core/access":     {"core/eureka", "core/httpapi", "core/ratelimit", "golang.org/x/crypto", "golang.org/x/sync", "golang.org/x/time"},
 	"core/discovery":  {"core/eureka", "core/wire"},
 	"core/systemtest": {"core", "storage"},
 	"storage":         {"core", "storage", "github.com/aws", "github.com/klauspost/compress", "github.com/stretchr/testify", "github.com/anishathalye/porcupine", "github.com/sivchari/kumo"},

@@ -3,6 +3,7 @@ package eureka
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // The sentinel errors of the system. core/httpapi has the one table from them
@@ -27,6 +28,12 @@ var (
 	ErrUnavailable = errors.New("store unavailable")
 	// ErrNoSnapshot: no usable snapshot is published.
 	ErrNoSnapshot = errors.New("no snapshot")
+	// ErrUnauthenticated: the request has no credentials, or wrong ones.
+	ErrUnauthenticated = errors.New("credentials are missing or wrong")
+	// ErrForbidden: whoever sent the request may not do this.
+	ErrForbidden = errors.New("not allowed")
+	// ErrRateLimited: the client asks too often; see [RateLimitedError].
+	ErrRateLimited = errors.New("too many requests")
 	// ErrCorrupt: stored bytes cannot be understood. That item is reported
 	// and skipped, never the whole read.
 	ErrCorrupt = errors.New("stored data cannot be understood")
@@ -57,3 +64,15 @@ func Invalidf(field, format string, args ...any) error {
 func TooLargef(field, format string, args ...any) error {
 	return &InvalidError{Field: field, Reason: fmt.Sprintf(format, args...), Kind: ErrTooLarge}
 }
+
+// RateLimitedError is an [ErrRateLimited] that knows when to try again.
+type RateLimitedError struct {
+	// After is how long to wait; 0: a moment.
+	After time.Duration
+}
+
+// Error says what to do.
+func (e *RateLimitedError) Error() string { return ErrRateLimited.Error() + "; try again later" }
+
+// Unwrap returns the sentinel.
+func (e *RateLimitedError) Unwrap() error { return ErrRateLimited }

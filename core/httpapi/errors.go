@@ -4,7 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/eurekaless/registry/core/eureka"
 )
@@ -16,6 +19,9 @@ var statuses = []struct {
 	status int
 	retry  bool
 }{
+	{eureka.ErrUnauthenticated, http.StatusUnauthorized, false},
+	{eureka.ErrForbidden, http.StatusForbidden, false},
+	{eureka.ErrRateLimited, http.StatusTooManyRequests, true},
 	{eureka.ErrInvalid, http.StatusBadRequest, false},
 	{eureka.ErrTooLarge, http.StatusRequestEntityTooLarge, false},
 	{errMediaType, http.StatusUnsupportedMediaType, false},
@@ -35,8 +41,17 @@ var (
 	errNotAcceptable = errors.New("answer too large for the gateway")
 )
 
-// retryAfterSeconds is what clients are told to wait.
+// retryAfterSeconds is what clients are told to wait where nothing says better.
 const retryAfterSeconds = "1"
+
+// retryAfter returns the whole seconds after which to try again.
+func retryAfter(err error) string {
+	var limited *eureka.RateLimitedError
+	if errors.As(err, &limited) && limited.After > time.Second {
+		return strconv.Itoa(int(math.Ceil(limited.After.Seconds())))
+	}
+	return retryAfterSeconds
+}
 
 // statusOf returns the HTTP status of an error, and whether to try again.
 func statusOf(err error) (status int, retry bool) {
@@ -58,7 +73,10 @@ func (h *Handler) writeError(w http.ResponseWriter, r *http.Request, t target, e
 			"method", r.Method, "path", r.URL.Path, "status", status, "error", err)
 	}
 	if retry {
-		w.Header().Set("Retry-After", retryAfterSeconds)
+		w.Header().Set("Retry-After", retryAfter(err))
+	}
+	if status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", `Basic realm="eureka", charset="UTF-8"`)
 	}
 	if status == http.StatusNotFound && t.resource == resourceInstance && r.Method == http.MethodPut {
 		w.WriteHeader(status)
@@ -91,6 +109,7 @@ func writeMessage(w http.ResponseWriter, status int, text string) {
 	}{text})
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
 	w.Write(append(body, '\n')) // a client that is gone needs no answer
 }

@@ -39,6 +39,8 @@ type Config struct {
 	// MaxBody is the largest request body in bytes, before and after
 	// decompression; default [DefaultMaxBody].
 	MaxBody int64
+	// Gate decides who may do what; nil: everybody may do everything.
+	Gate Gate
 	// Fits reports whether an answer of these bytes gets through the gateway
 	// in front; nil: all do. binary says that it goes as base64.
 	Fits func(body []byte, binary bool) bool
@@ -57,6 +59,7 @@ type Handler struct {
 	started time.Time
 	routes  map[routeKey]Route
 	methods map[resource]string
+	origins *http.CrossOriginProtection
 }
 
 // New returns a handler for cfg.
@@ -70,7 +73,11 @@ func New(cfg Config) *Handler {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	h := &Handler{cfg: cfg, started: cfg.Now(), routes: map[routeKey]Route{}, methods: map[resource]string{}}
+	h := &Handler{
+		cfg: cfg, started: cfg.Now(),
+		routes: map[routeKey]Route{}, methods: map[resource]string{},
+		origins: http.NewCrossOriginProtection(),
+	}
 	for _, r := range Routes() {
 		h.add(r, r.Method)
 		if r.Method == http.MethodGet {
@@ -90,19 +97,34 @@ func (h *Handler) add(r Route, method string) {
 
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	t, err := parsePath(r.URL)
+	if r.Method == http.MethodGet || r.Method == http.MethodHead {
+		restrainBrowsers(w.Header())
+	}
+	t, err := h.serve(w, r)
 	if err != nil {
 		h.writeError(w, r, t, err)
-		return
 	}
-	route, ok := h.routes[routeKey{t.resource, r.Method}]
-	if !ok {
+}
+
+// serve answers a request that goes well. Whoever may not read does not learn
+// what there is not, either.
+func (h *Handler) serve(w http.ResponseWriter, r *http.Request) (target, error) {
+	t, wrongPath := parsePath(r.URL)
+	route, found := h.routes[routeKey{t.resource, r.Method}]
+	if wrongPath != nil || !found {
+		route = Route{Access: AccessRead}
+	}
+	if err := h.admit(r, route.Access, t.app); err != nil {
+		return t, err
+	}
+	if wrongPath != nil {
+		return t, wrongPath
+	}
+	if !found {
 		h.writeNoRoute(w, t)
-		return
+		return t, nil
 	}
-	if err := route.serve(h, w, r, t); err != nil {
-		h.writeError(w, r, t, err)
-	}
+	return t, route.serve(h, w, r, t)
 }
 
 // writeNoRoute answers a path or method that is not there.

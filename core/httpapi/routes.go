@@ -7,11 +7,15 @@ type Access int
 
 // The kinds of access, each including those before it.
 const (
+	// AccessNone is everybody's, without credentials.
+	AccessNone Access = iota
 	// AccessRead reads.
-	AccessRead Access = iota
-	// AccessRegister changes an application's own instances.
+	AccessRead
+	// AccessRegister changes the instances of one's own applications: their
+	// registrations, metadata and status. An override is among that, since
+	// clients set and end their own status by it.
 	AccessRegister
-	// AccessAdmin overrides, and writes for others as a peer.
+	// AccessAdmin changes those of every application, also as a peer.
 	AccessAdmin
 )
 
@@ -47,7 +51,7 @@ func Routes() []Route {
 		{http.MethodGet, "/svips/{svip}", AccessRead, false, resourceSecureVIP, (*Handler).secureVIP},
 		{http.MethodGet, "/lastn", AccessRead, true, resourceLastN, (*Handler).lastN},
 		{http.MethodGet, "/status", AccessRead, true, resourceStatus, (*Handler).status},
-		{http.MethodGet, "/health", AccessRead, true, resourceHealth, (*Handler).health},
+		{http.MethodGet, "/health", AccessNone, true, resourceHealth, (*Handler).health},
 	}
 }
 

@@ -39,7 +39,10 @@ func (h *Handler) register(w http.ResponseWriter, r *http.Request, t target) err
 	if err != nil {
 		return err
 	}
-	if !strings.EqualFold(info.App, t.app) {
+	// Not merely the same but for case: some letters are equal without having
+	// the same capital, and the path's name is the one that was admitted
+	// (TestAnotherApplicationInTheBody).
+	if info.Key().App != t.app {
 		return eureka.Invalidf("app", "the path says %s, the body says %s", t.app, info.App)
 	}
 	if err := checkKey(info.Key()); err != nil {
@@ -60,7 +63,7 @@ func (h *Handler) renew(w http.ResponseWriter, r *http.Request, t target) error 
 	if err != nil {
 		return err
 	}
-	if r.Header.Get("X-Netflix-Discovery-Replication") != "true" {
+	if !replicated(r) {
 		if err := h.cfg.Registry.Renew(r.Context(), t.key(), dirty); err != nil {
 			return err
 		}

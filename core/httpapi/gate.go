@@ -1,0 +1,68 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/eurekaless/registry/core/eureka"
+)
+
+// Gate decides whether a request may go on to its route. It must be safe for
+// concurrent use.
+type Gate interface {
+	// Admit returns nil, or an error that is eureka.ErrUnauthenticated,
+	// eureka.ErrForbidden, eureka.ErrRateLimited or eureka.ErrUnavailable.
+	// need is what the route demands; app is the application in the path, in
+	// upper case, "" where there is none. Routes that demand [AccessNone] do
+	// not ask.
+	Admit(r *http.Request, need Access, app string) error
+}
+
+// Gates are several gates, all of which must let a request through. The first
+// one's word counts.
+type Gates []Gate
+
+// Admit asks each gate.
+func (g Gates) Admit(r *http.Request, need Access, app string) error {
+	for _, gate := range g {
+		if err := gate.Admit(r, need, app); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// admit lets a request through or says why not. Browsers send the credentials
+// that they remember with whatever a page of somebody else makes them send, so
+// a change that comes from another origin is refused, also where no
+// credentials are needed: there the network is what lets the browser in.
+// Programs send neither Origin nor Sec-Fetch-Site (TestForgedRequests).
+func (h *Handler) admit(r *http.Request, need Access, app string) error {
+	if err := h.origins.Check(r); err != nil {
+		return fmt.Errorf("%w: a page of another origin sent this", eureka.ErrForbidden)
+	}
+	if h.cfg.Gate == nil || need == AccessNone {
+		return nil
+	}
+	if need == AccessRegister && replicated(r) {
+		need = AccessAdmin
+	}
+	return h.cfg.Gate.Admit(r, need, app)
+}
+
+// replicated reports whether a peer passes on what a client asked of it.
+func replicated(r *http.Request) bool {
+	return r.Header.Get("X-Netflix-Discovery-Replication") == "true"
+}
+
+// restrainBrowsers sets headers that keep a browser from making more of an
+// answer than it is: no other type than it says, no scripts, in no frame, no
+// address handed on. A page that has scripts or styles of its own says so in a
+// Content-Security-Policy of its own.
+func restrainBrowsers(header http.Header) {
+	header.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; form-action 'none'; base-uri 'none'")
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("X-Frame-Options", "DENY")
+	header.Set("Referrer-Policy", "no-referrer")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+}
