@@ -34,7 +34,9 @@ type ClientConfig struct {
 	Endpoint string
 	// MaxAttempts is how often a call is tried in all; default 4.
 	MaxAttempts int
-	// AttemptTimeout bounds one try, its answer included; default 3 s.
+	// AttemptTimeout bounds one try, its answer included; default 3 s, and 30 s
+	// at a loopback address, where an engine may share this machine's
+	// processors and its pages have no limit of 1 MB.
 	AttemptTimeout time.Duration
 }
 
@@ -44,8 +46,12 @@ type ClientConfig struct {
 // the machine's role is not looked for.
 func LoadConfig(ctx context.Context, cfg ClientConfig) (aws.Config, error) {
 	local := Loopback(cfg.Endpoint)
+	timeout := 3 * time.Second
+	if local {
+		timeout = 30 * time.Second
+	}
 	options := []func(*config.LoadOptions) error{
-		config.WithHTTPClient(httpClient(cmp.Or(cfg.AttemptTimeout, 3*time.Second))),
+		config.WithHTTPClient(httpClient(cmp.Or(cfg.AttemptTimeout, timeout))),
 		config.WithRetryer(func() aws.Retryer { return retryer(cmp.Or(cfg.MaxAttempts, 4)) }),
 	}
 	if local {

@@ -2,7 +2,6 @@ package dynamodb_test
 
 import (
 	"context"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
@@ -144,27 +143,6 @@ func TestADeadConnectionCostsOneRetry(t *testing.T) {
 		require.NoError(t, s.Renew(t.Context(), registry.Renewal{Key: shop1, Now: began}))
 		server.CloseClientConnections()
 	}
-}
-
-func TestConnectionsAreReused(t *testing.T) {
-	var connections atomic.Int64
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) }))
-	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
-		if s == http.StateNew {
-			connections.Add(1)
-		}
-	}
-	server.Start()
-	t.Cleanup(server.Close)
-	client, err := dynamodb.NewClient(t.Context(), dynamodb.ClientConfig{Endpoint: server.URL})
-	require.NoError(t, err)
-	s := dynamodb.New(client, dynamodb.Config{})
-
-	for range 20 {
-		require.NoError(t, s.Renew(t.Context(), registry.Renewal{Key: shop1, Now: began}))
-	}
-
-	assert.EqualValues(t, 1, connections.Load())
 }
 
 func TestUsageIsReportedWithTheCallersContext(t *testing.T) {

@@ -31,8 +31,12 @@ type document struct {
 	kept time.Duration
 }
 
-// documentFormat is the version of the pointer.
-const documentFormat = 1
+const (
+	// documentFormat is the version of the pointer.
+	documentFormat = 1
+	// maxParts is far more than there ever are.
+	maxParts = 10_000
+)
 
 // Sort keys of a document's items.
 const (
@@ -116,8 +120,8 @@ func (s *Store) readDocument(ctx context.Context, name string) (document, error)
 	switch {
 	case r.err != nil:
 		return document{}, fmt.Errorf("%w: %w", errNoDocument, r.err)
-	case format != documentFormat:
-		return document{}, fmt.Errorf("format %d, not %d: %w", format, documentFormat, errNoDocument)
+	case format != documentFormat, parts < 0, parts > maxParts:
+		return document{}, fmt.Errorf("format %d in %d parts: %w", format, parts, errNoDocument)
 	case d.parts == nil:
 		d.parts, err = s.readParts(ctx, name, generation, int(parts))
 	}

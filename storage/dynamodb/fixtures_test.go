@@ -12,8 +12,9 @@ import (
 	"github.com/eurekaless/registry/core/published"
 )
 
-// began is the time of everything in these tests.
-var began = time.UnixMilli(1_764_455_000_123)
+// began is the time of everything in these tests: so far ahead that no engine's
+// own TTL takes anything away.
+var began = time.UnixMilli(4_102_444_800_123)
 
 // usualLease is the lease of a Spring Cloud application with the longest names
 // that are still usual.
@@ -32,9 +33,9 @@ func usualLease(n int) lease.Lease {
 			Metadata:    map[string]string{"management.port": "8081", "zone": "eu-central-1a", "version": "2025.11." + fmt.Sprint(h%100), "team": "payments"},
 			HomePageURL: "http://" + host + ":8080/", StatusPageURL: "http://" + host + ":8081/actuator/info",
 			HealthCheckURL: "http://" + host + ":8081/actuator/health", VIPAddress: app, SecureVIPAddress: app,
-			LastUpdated: began, LastDirty: began.Add(-time.Duration(h%1e9) * time.Microsecond), Action: eureka.Added,
+			LastUpdated: began, LastDirty: began.Add(-time.Duration(h%1e6) * time.Millisecond), Action: eureka.Added,
 		},
-		Status: eureka.Up, Action: eureka.Added, Dirty: began.Add(-time.Duration(h%1e9) * time.Microsecond), Updated: began,
+		Status: eureka.Up, Action: eureka.Added, Dirty: began.Add(-time.Duration(h%1e6) * time.Millisecond), Updated: began,
 		Registered: began, Renewed: began, ServiceUp: began,
 		Interval: eureka.DefaultRenewalInterval, Duration: eureka.DefaultLeaseDuration,
 	}

@@ -124,24 +124,25 @@ func eventsToMillis(events []published.Event) []published.Event {
 	return out
 }
 
-// readJSON returns a published value, or its zero value when there is none.
+// readJSON returns a published value, or its zero value when there is none. One
+// that cannot be understood is reported and counts as none, so that the next
+// pass replaces it.
 func readJSON[T any](ctx context.Context, s *Store, name string) (T, error) {
-	var value T
+	var none, value T
 	d, err := s.readDocument(ctx, name)
 	if errors.Is(err, errNoDocument) {
-		return value, nil
-	}
-	if err == nil {
-		var plain []byte
-		if plain, err = inflate(d.parts); err == nil {
-			err = json.Unmarshal(plain, &value)
-		}
-		if err != nil {
-			err = fmt.Errorf("%w: %w", eureka.ErrCorrupt, err)
-		}
+		return none, nil
 	}
 	if err != nil {
-		return *new(T), fmt.Errorf("read %s: %w", name, err)
+		return none, fmt.Errorf("read %s: %w", name, err)
+	}
+	plain, err := inflate(d.parts)
+	if err == nil {
+		err = json.Unmarshal(plain, &value)
+	}
+	if err != nil {
+		s.log.ErrorContext(ctx, name+" cannot be understood", "error", err)
+		return none, nil
 	}
 	return value, nil
 }
