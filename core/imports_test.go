@@ -35,10 +35,10 @@ var allowed = map[string][]string{
 	"core/access":     {"core/eureka", "core/httpapi", "core/ratelimit", "golang.org/x/crypto", "golang.org/x/sync", "golang.org/x/time"},
 	"core/discovery":  {"core/eureka", "core/wire"},
 	"core/systemtest": {"core", "storage"},
-	"storage":         {"core", "storage", "github.com/aws", "github.com/klauspost/compress", "github.com/stretchr/testify", "github.com/anishathalye/porcupine", "github.com/sivchari/kumo"},
+	"storage":         {"core", "storage", "golang.org/x/sync/errgroup", "github.com/aws", "github.com/klauspost/compress", "github.com/stretchr/testify", "github.com/anishathalye/porcupine", "github.com/sivchari/kumo"},
 	"functions":       {"core", "storage", "functions/handlers", "functions/gateway", "functions/boot", "github.com/aws", "github.com/awslabs"},
 	"infra":           {"core", "storage", "functions"},
-	"local":           {"core", "storage", "functions", "local", "github.com/aws", "github.com/sivchari/kumo"},
+	"local":           {"core", "storage", "functions", "local", "github.com/aws", "github.com/google/uuid", "github.com/sivchari/kumo"},
 }
 
 // TestImportsGoDownward holds the direction of data: handler -> core -> store,
