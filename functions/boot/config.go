@@ -48,6 +48,8 @@ type Config struct {
 	LogLevel slog.Level
 	// CredentialsSecret is the ARN of the secret that holds the credentials.
 	CredentialsSecret string
+	// CredentialsFile is where the local process has them from.
+	CredentialsFile string
 	// Anonymous serves requests without credentials.
 	Anonymous bool
 
@@ -57,6 +59,11 @@ type Config struct {
 	Listen       string
 	LocalEvents  bool
 	EngineListen string
+	// RateLimit is how many reads a second the local process answers a client;
+	// 0: any number. PrivilegedClients are names of clients that it does not
+	// count.
+	RateLimit         float64
+	PrivilegedClients []string
 
 	changed []Value
 }
@@ -96,8 +103,8 @@ func Load(lookup Lookup, user User) (Config, error) {
 	if cfg.Region == "" {
 		cfg.Region = cfg.AWSRegion
 	}
-	if _, asked := lookup("REGISTRY_ANONYMOUS"); user == Local && !asked {
-		cfg.Anonymous = Loopback(cfg.Listen)
+	if asked, _ := lookup("REGISTRY_ANONYMOUS"); user == Local && asked == "" {
+		cfg.Anonymous = Loopback(cfg.Listen) && cfg.CredentialsFile == ""
 	}
 	faults = append(faults, cfg.check(user)...)
 	return cfg, errors.Join(faults...)
@@ -115,9 +122,11 @@ func (c *Config) check(user User) []error {
 		"REGISTRY_LEASE_TABLE, REGISTRY_DELTA_TABLE: both are %q, they must differ", c.LeaseTable)
 	fault(c.DeltaRetention < 2*c.CacheRefresh,
 		"REGISTRY_DELTA_RETENTION=%s: readers that refresh every %s need at least twice as much", c.DeltaRetention, c.CacheRefresh)
+	fault(c.Anonymous && c.CredentialsSecret+c.CredentialsFile != "",
+		"REGISTRY_ANONYMOUS=true: there are credentials too, which nobody would be asked for")
 	if user == Local {
-		fault(!c.Anonymous, "REGISTRY_LISTEN=%s: others than this machine can reach it; "+
-			"open access must be asked for with REGISTRY_ANONYMOUS=true", c.Listen)
+		fault(!c.Anonymous && c.CredentialsFile == "", "REGISTRY_CREDENTIALS_FILE: unset, and open access must be asked for "+
+			"with REGISTRY_ANONYMOUS=true when others can reach REGISTRY_LISTEN=%s", c.Listen)
 		return faults
 	}
 	fault(user == Evict && c.EvictionInterval == 0,

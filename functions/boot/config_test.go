@@ -29,6 +29,8 @@ func lookup(env map[string]string) boot.Lookup {
 
 var users = []boot.User{boot.Write, boot.Read, boot.Stream, boot.Evict, boot.Local}
 
+const aSecret = "arn:aws:secretsmanager:eu-west-3:123456789012:secret:eureka"
+
 // open is the least that a function must be told.
 var open = map[string]string{"REGISTRY_ANONYMOUS": "true"}
 
@@ -71,7 +73,8 @@ func TestEverySettingIsRead(t *testing.T) {
 		"REGISTRY_SELF_PRESERVATION_MIN_LEASES": "0", "REGISTRY_SELF_PRESERVATION_MAX": "2h",
 		"REGISTRY_OVERRIDE_KEPT": "2h", "REGISTRY_TTL_GRACE": "48h", "REGISTRY_MAX_BODY": "64KiB", "REGISTRY_MAX_METADATA": "0",
 		"REGISTRY_REGION": "eu", "REGISTRY_LOG_LEVEL": "debug",
-		"REGISTRY_CREDENTIALS_SECRET": "arn:aws:secretsmanager:eu-west-3:123456789012:secret:eureka", "REGISTRY_ANONYMOUS": "true",
+		"REGISTRY_CREDENTIALS_SECRET": aSecret, "REGISTRY_CREDENTIALS_FILE": "credentials.json", "REGISTRY_ANONYMOUS": "true",
+		"REGISTRY_RATE_LIMIT": "2.5", "REGISTRY_PRIVILEGED_CLIENTS": "DefaultClient, DefaultServer",
 	}
 	for _, s := range boot.Settings() {
 		value, ok := values[s.Name]
@@ -81,6 +84,9 @@ func TestEverySettingIsRead(t *testing.T) {
 			before, err := boot.Load(lookup(env), user)
 			require.NoError(t, err)
 			env[s.Name] = value
+			if s.Users.Has(user) && strings.HasPrefix(s.Name, "REGISTRY_CREDENTIALS_") {
+				delete(env, "REGISTRY_ANONYMOUS") // one excludes the other
+			}
 			after, err := boot.Load(lookup(env), user)
 			require.NoError(t, err, s.Name)
 			if s.Name == "REGISTRY_ANONYMOUS" {
@@ -147,6 +153,10 @@ func TestFaultsThatNoSettingHasAlone(t *testing.T) {
 		"retention":        {boot.Read, map[string]string{"REGISTRY_ANONYMOUS": "true", "REGISTRY_CACHE_REFRESH": "2m"}, "REGISTRY_DELTA_RETENTION"},
 		"no interval":      {boot.Evict, map[string]string{"REGISTRY_EVICTION_INTERVAL": "0s"}, "REGISTRY_EVICTION_INTERVAL"},
 		"open to others":   {boot.Local, map[string]string{"REGISTRY_LISTEN": "0.0.0.0:8761"}, "REGISTRY_ANONYMOUS"},
+		"empty is no yes":  {boot.Local, map[string]string{"REGISTRY_LISTEN": "0.0.0.0:8761", "REGISTRY_ANONYMOUS": ""}, "REGISTRY_ANONYMOUS"},
+		"closed to all":    {boot.Local, map[string]string{"REGISTRY_ANONYMOUS": "false"}, "REGISTRY_CREDENTIALS_FILE"},
+		"open and not":     {boot.Write, map[string]string{"REGISTRY_ANONYMOUS": "true", "REGISTRY_CREDENTIALS_SECRET": aSecret}, "REGISTRY_ANONYMOUS"},
+		"both locally":     {boot.Local, map[string]string{"REGISTRY_ANONYMOUS": "true", "REGISTRY_CREDENTIALS_FILE": "x"}, "REGISTRY_ANONYMOUS"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -166,6 +176,36 @@ func TestOpenToOthersByName(t *testing.T) {
 	cfg, err := boot.Load(lookup(map[string]string{"REGISTRY_LISTEN": ":8761", "REGISTRY_ANONYMOUS": "true"}), boot.Local)
 	require.NoError(t, err)
 	assert.True(t, cfg.Anonymous)
+}
+
+// TestCredentialsCloseWhatIsOpen: a file of credentials is enough, on any
+// address.
+func TestCredentialsCloseWhatIsOpen(t *testing.T) {
+	for _, listen := range []string{"127.0.0.1:8761", ":8761"} {
+		cfg, err := boot.Load(lookup(map[string]string{"REGISTRY_LISTEN": listen, "REGISTRY_CREDENTIALS_FILE": "x"}), boot.Local)
+		require.NoError(t, err)
+		assert.False(t, cfg.Anonymous)
+	}
+}
+
+func TestRatesAndLists(t *testing.T) {
+	load := func(name, value string) (boot.Config, error) {
+		return boot.Load(lookup(map[string]string{name: value}), boot.Local)
+	}
+	for text, want := range map[string]float64{"1": 1, "0.5": 0.5, "1000000": 1e6} {
+		cfg, err := load("REGISTRY_RATE_LIMIT", text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, cfg.RateLimit)
+	}
+	for _, text := range []string{"0", "-1", "many", "NaN", "Inf", "1000001"} {
+		_, err := load("REGISTRY_RATE_LIMIT", text)
+		assert.ErrorContains(t, err, "REGISTRY_RATE_LIMIT", text)
+	}
+	cfg, err := load("REGISTRY_PRIVILEGED_CLIENTS", " DefaultClient,DefaultServer ")
+	require.NoError(t, err)
+	assert.Equal(t, []string{"DefaultClient", "DefaultServer"}, cfg.PrivilegedClients)
+	_, err = load("REGISTRY_PRIVILEGED_CLIENTS", "a,,b")
+	assert.ErrorContains(t, err, "REGISTRY_PRIVILEGED_CLIENTS")
 }
 
 func TestSizes(t *testing.T) {

@@ -2,6 +2,7 @@ package boot
 
 import (
 	"errors"
+	"fmt"
 	"net/url"
 	"strconv"
 	"strings"
@@ -79,6 +80,35 @@ func ratio(at func(*Config) *float64) setter {
 			return 0, errors.New("not a number between 0 and 1")
 		}
 		return f, nil
+	})
+}
+
+// perSecond reads rates.
+func perSecond(at func(*Config) *float64) setter {
+	return field(at, func(s string) (float64, error) {
+		f, err := strconv.ParseFloat(s, 64)
+		if err != nil || !(f > 0) || f > maxRate {
+			return 0, fmt.Errorf("not a number above 0 and up to %d", maxRate)
+		}
+		return f, nil
+	})
+}
+
+// maxRate is the largest rate, which is as good as none.
+const maxRate = 1_000_000
+
+// list reads texts separated by commas.
+func list(at func(*Config) *[]string) setter {
+	return field(at, func(s string) ([]string, error) {
+		var out []string
+		for item := range strings.SplitSeq(s, ",") {
+			item = strings.TrimSpace(item)
+			if item == "" {
+				return nil, errors.New("an empty name")
+			}
+			out = append(out, item)
+		}
+		return out, nil
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/eurekaless/registry/core/access"
 	"github.com/eurekaless/registry/core/eviction"
 	"github.com/eurekaless/registry/core/httpapi"
 	"github.com/eurekaless/registry/core/readcache"
@@ -31,6 +32,11 @@ type Parts struct {
 	Log    *slog.Logger
 	Meter  handlers.Meter
 	Now    func() time.Time
+	// Guard asks for credentials where Config does not say that access is
+	// anonymous; nil: nobody has any that are right.
+	Guard httpapi.Gate
+	// Limiter tells clients that ask too often to come later; nil: none.
+	Limiter httpapi.Gate
 	// Environment is shown on the status page.
 	Environment string
 	// Fits says what gets through the gateway in front; nil: everything.
@@ -54,6 +60,7 @@ func Function(lookup Lookup, out io.Writer, user User) (*Parts, error) {
 	meter := NewMetrics(out, name, every, time.Now)
 	return &Parts{
 		Config: cfg, Log: log, Meter: meter, Now: time.Now,
+		Guard:       secretGuard(cfg, LambdaConfig(lookup), log),
 		Tables:      Tables(client, cfg, log, meter),
 		Environment: "aws", Fits: gateway.Fits,
 	}, nil
@@ -138,6 +145,7 @@ func (p *Parts) api(cache *readcache.Cache) http.Handler {
 			OverrideKept: p.Config.OverrideKept, MaxMetadata: p.Config.MaxMetadata,
 		}),
 		Cache:   cache,
+		Gate:    p.gate(),
 		Limits:  wire.Limits{MaxMetadata: p.Config.MaxMetadata},
 		MaxBody: p.Config.MaxBody,
 		Fits:    p.Fits,
@@ -147,28 +155,32 @@ func (p *Parts) api(cache *readcache.Cache) http.Handler {
 	if cache != nil {
 		cfg.Publications = p.Tables
 	}
-	h := http.Handler(httpapi.New(cfg))
-	if !p.Config.Anonymous {
-		h = closed()
+	return httpapi.New(cfg)
+}
+
+// gate returns the gate before the API; nil where everybody may do everything.
+func (p *Parts) gate() httpapi.Gate {
+	var gates httpapi.Gates
+	switch {
+	case p.Config.Anonymous:
+	case p.Guard == nil:
+		gates = append(gates, access.New(access.Config{Now: p.Now, Logger: p.Log}))
+	default:
+		gates = append(gates, p.Guard)
 	}
-	return h
+	if p.Limiter != nil {
+		gates = append(gates, p.Limiter)
+	}
+	if gates == nil {
+		return nil
+	}
+	return gates
 }
 
 func (p *Parts) cache(fresh *freshness) *readcache.Cache {
 	return readcache.New(readcache.Config{
 		Source: p.Tables, Interval: p.Config.CacheRefresh, Retention: p.Config.DeltaRetention,
 		OnTurn: fresh.turn, Now: p.Now, Logger: p.Log,
-	})
-}
-
-// closed refuses everything: without anonymous access nothing may be served
-// that has not been checked.
-func closed() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("WWW-Authenticate", `Basic realm="eureka"`)
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusUnauthorized)
-		_, _ = io.WriteString(w, `{"error":"credentials are required"}`)
 	})
 }
 

@@ -115,7 +115,13 @@ func Settings() []Setting {
 			"least level that is logged: debug, info, warn or error", level},
 		{"REGISTRY_CREDENTIALS_SECRET", "", "", served,
 			"ARN of the secret that holds the credentials", text(func(c *Config) *string { return &c.CredentialsSecret })},
+		{"REGISTRY_CREDENTIALS_FILE", "", "", Local,
+			"file with the credentials", text(func(c *Config) *string { return &c.CredentialsFile })},
 		{"REGISTRY_ANONYMOUS", "false", "true", served | Local,
-			"serve without credentials; only where it is set by hand, or on a loopback address", boolean(func(c *Config) *bool { return &c.Anonymous })},
+			"serve without credentials; only where it is set by hand, or on a loopback address without credentials", boolean(func(c *Config) *bool { return &c.Anonymous })},
+		{"REGISTRY_RATE_LIMIT", "", "", Local,
+			"reads a second that a client is answered, by its DiscoveryIdentity-Name, else by its address; unset: any number", perSecond(func(c *Config) *float64 { return &c.RateLimit })},
+		{"REGISTRY_PRIVILEGED_CLIENTS", "", "", Local,
+			"names of clients that REGISTRY_RATE_LIMIT does not count, separated by commas", list(func(c *Config) *[]string { return &c.PrivilegedClients })},
 	}
 }
