@@ -46,13 +46,9 @@ type ClientConfig struct {
 // the machine's role is not looked for.
 func LoadConfig(ctx context.Context, cfg ClientConfig) (aws.Config, error) {
 	local := Loopback(cfg.Endpoint)
-	timeout := 3 * time.Second
-	if local {
-		timeout = 30 * time.Second
-	}
 	options := []func(*config.LoadOptions) error{
-		config.WithHTTPClient(httpClient(cmp.Or(cfg.AttemptTimeout, timeout))),
-		config.WithRetryer(func() aws.Retryer { return retryer(cmp.Or(cfg.MaxAttempts, 4)) }),
+		config.WithHTTPClient(cfg.httpClient()),
+		config.WithRetryer(cfg.retryer),
 	}
 	if local {
 		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
@@ -88,8 +84,15 @@ func NewClient(ctx context.Context, cfg ClientConfig, options ...func(*dynamodb.
 }
 
 // ClientFrom returns a client for DynamoDB with a configuration that
-// [LoadConfig] loaded and others use too.
+// [LoadConfig] loaded and others use too, or one of region and credentials
+// alone, as a function has them at hand: loading takes a cold start some 10 ms.
 func ClientFrom(loaded aws.Config, cfg ClientConfig, options ...func(*dynamodb.Options)) *dynamodb.Client {
+	if loaded.HTTPClient == nil {
+		loaded.HTTPClient = cfg.httpClient()
+	}
+	if loaded.Retryer == nil {
+		loaded.Retryer = cfg.retryer
+	}
 	return dynamodb.NewFromConfig(loaded, append([]func(*dynamodb.Options){func(o *dynamodb.Options) {
 		if cfg.Endpoint != "" {
 			o.BaseEndpoint = &cfg.Endpoint
@@ -118,21 +121,25 @@ func Loopback(endpoint string) bool {
 const maxBackoff = time.Second
 
 // retryer is the SDK's standard one, with DynamoDB's pauses from 25 ms on.
-func retryer(maxAttempts int) aws.Retryer {
+func (c ClientConfig) retryer() aws.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
-		o.MaxAttempts = maxAttempts
+		o.MaxAttempts = cmp.Or(c.MaxAttempts, 4)
 		o.MaxBackoff = maxBackoff
 		o.BaseDelay = 25 * time.Millisecond
 	})
 }
 
 // httpClient is tuned for a function: one host, many small requests, some
-// parallel ones in a scan. Idle connections are dropped before the other side
-// does it, and after a function's freeze: the transport looks at the wall
-// clock.
-func httpClient(attemptTimeout time.Duration) *awshttp.BuildableClient {
+// parallel ones in a scan. (The SDK adds a configured CA bundle to it.) Idle
+// connections are dropped before the other side does it, and after a function's
+// freeze: the transport looks at the wall clock.
+func (c ClientConfig) httpClient() *awshttp.BuildableClient {
+	timeout := 3 * time.Second
+	if Loopback(c.Endpoint) {
+		timeout = 30 * time.Second
+	}
 	return awshttp.NewBuildableClient().
-		WithTimeout(attemptTimeout).
+		WithTimeout(cmp.Or(c.AttemptTimeout, timeout)).
 		WithDialerOptions(func(d *net.Dialer) {
 			d.Timeout = time.Second
 			d.KeepAlive = 15 * time.Second

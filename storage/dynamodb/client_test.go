@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
+	"github.com/aws/aws-sdk-go-v2/credentials"
 	awsdynamodb "github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -61,9 +63,9 @@ func TestALoopbackEndpointNeedsNoConfiguration(t *testing.T) {
 
 	require.NoError(t, err)
 	assert.Equal(t, "us-east-1", cfg.Region)
-	credentials, err := cfg.Credentials.Retrieve(t.Context())
+	found, err := cfg.Credentials.Retrieve(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, "local", credentials.AccessKeyID)
+	assert.Equal(t, "local", found.AccessKeyID)
 }
 
 func TestALoopbackEndpointTakesWhatIsConfigured(t *testing.T) {
@@ -76,9 +78,9 @@ func TestALoopbackEndpointTakesWhatIsConfigured(t *testing.T) {
 
 	require.NoError(t, err)
 	assert.Equal(t, "eu-west-1", cfg.Region)
-	credentials, err := cfg.Credentials.Retrieve(t.Context())
+	found, err := cfg.Credentials.Retrieve(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, "someone", credentials.AccessKeyID)
+	assert.Equal(t, "someone", found.AccessKeyID)
 }
 
 func TestNothingIsMadeUpElsewhere(t *testing.T) {
@@ -105,6 +107,18 @@ func TestTheEndpointMayComeFromTheSDKsOwnVariable(t *testing.T) {
 	client, err = dynamodb.NewClient(t.Context(), dynamodb.ClientConfig{Endpoint: "http://127.0.0.1:8000"})
 	require.NoError(t, err)
 	assert.Equal(t, "http://127.0.0.1:8000", aws.ToString(client.Options().BaseEndpoint))
+}
+
+// TestAConfigurationOfRegionAndCredentialsIsEnough: the rest is the same as
+// after a loading.
+func TestAConfigurationOfRegionAndCredentialsIsEnough(t *testing.T) {
+	client := dynamodb.ClientFrom(aws.Config{
+		Region: "eu-west-1", Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""),
+	}, dynamodb.ClientConfig{MaxAttempts: 7})
+
+	assert.Equal(t, 7, client.Options().Retryer.MaxAttempts())
+	assert.IsType(t, &awshttp.BuildableClient{}, client.Options().HTTPClient)
+	assert.Equal(t, 3*time.Second, client.Options().HTTPClient.(*awshttp.BuildableClient).GetTimeout())
 }
 
 // on returns a store on a server that answers as told, by its own connections.

@@ -14,7 +14,8 @@
 // # A chunk
 //
 // The same header with the method DEFLATE without a dictionary. The body is
-// the number of entries and the entries, each with its length before it.
+// the entries, each with its length before it: flags, version, the key where
+// the instance does not give it, and the record where there is an instance.
 //
 // # Record
 //
@@ -23,7 +24,8 @@
 // of different age live together. Everything else needs another Format, and
 // the decoder of this one stays. The items under testdata hold both to it.
 //
-// Decoders never panic, allocate no more than a small multiple of their input
-// and return an error that is [eureka.ErrCorrupt] for all they do not
-// understand.
+// Decoders never panic, make no more of their input than [MaxInstance] and
+// twice that for a chunk, and return an error that is [eureka.ErrCorrupt] for
+// all they do not understand. The checksum is there because DEFLATE has none:
+// most damage would decode to another instance.
 package instancecodec
