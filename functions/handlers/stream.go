@@ -13,6 +13,13 @@ import (
 	"github.com/eurekaless/registry/core/delta"
 )
 
+// putTime bounds the writing of a batch's rows. They say when they are written,
+// and readers look back no further than ten seconds behind their last cut, so
+// a row that becomes visible later than that after its time would be missed. What
+// is not written by then is reported, and written under a new time when it
+// comes again (TestStreamPutIsBounded).
+const putTime = 5 * time.Second
+
 // StreamConfig is what a [Stream] works with.
 type StreamConfig struct {
 	// Decode makes an image of a stream record; required. An error says that
@@ -104,7 +111,9 @@ func (s *Stream) Handle(ctx context.Context, ev events.DynamoDBEvent) (events.Dy
 	if len(rows) == 0 {
 		return events.DynamoDBEventResponse{}, nil
 	}
-	err := s.cfg.Sink.Put(ctx, rows)
+	limited, cancelPut := context.WithTimeout(ctx, putTime)
+	defer cancelPut()
+	err := s.cfg.Sink.Put(limited, rows)
 	s.recordAge(ev.Records)
 	var unwritten *delta.UnwrittenError
 	switch {

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -25,10 +26,15 @@ type sink struct {
 	rows map[string]delta.Row
 	puts int
 	put  func(rows []delta.Row) error
+	// hold, if set, is called first and may wait.
+	hold func(ctx context.Context)
 }
 
-func (s *sink) Put(_ context.Context, rows []delta.Row) error {
+func (s *sink) Put(ctx context.Context, rows []delta.Row) error {
 	s.puts++
+	if s.hold != nil {
+		s.hold(ctx)
+	}
 	var unwritten *delta.UnwrittenError
 	if s.put != nil {
 		if err := s.put(rows); err != nil && !errors.As(err, &unwritten) {
@@ -174,6 +180,27 @@ func TestStreamFailed(t *testing.T) {
 	_, err := h.handler().Invoke(t.Context(), read(t, batchFile))
 	assert.ErrorIs(t, err, eureka.ErrUnavailable)
 	assert.Equal(t, 3.0, h.meter[handlers.RowsFailed])
+}
+
+// TestStreamPutIsBounded: a row must be visible soon after the time that it
+// says, or readers, who look back only ten seconds, miss it. What takes longer
+// is reported though the invocation has time left, and gets a new time.
+func TestStreamPutIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHarness()
+		h.now = time.Now().Truncate(time.Millisecond)
+		h.sink.hold = func(ctx context.Context) { <-ctx.Done() }
+		h.sink.put = func([]delta.Row) error {
+			return &delta.UnwrittenError{Indexes: []int{0, 2}, Err: eureka.ErrUnavailable}
+		}
+		asked := time.Now()
+		assert.Equal(t, []string{"100", "400"}, h.invoke(t, read(t, batchFile)))
+		assert.Equal(t, 5*time.Second, time.Since(asked))
+
+		h.sink.hold, h.sink.put, h.now = nil, nil, h.now.Add(time.Since(asked))
+		assert.Empty(t, h.invoke(t, read(t, batchFile)), "offered again")
+		assert.Equal(t, h.now, h.bySequence()["100"].Written)
+	})
 }
 
 // TestStreamNotUnderstood: a record that cannot be understood is passed by,
