@@ -6,11 +6,8 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 BUILD := .build
-FUNCTIONS := write read stream evict
-# arm64 is what the template deploys by default.
-GOARCH ?= arm64
-# The Lambda runtime is a custom one; it needs no RPC mode and no debug data.
-BUILD_FLAGS := -trimpath -tags lambda.norpc -ldflags '-s -w'
+# What the functions run on; arm64 is the template's default, x86_64 the other.
+ARCHITECTURE ?= arm64
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 CFN_LINT := cfn-lint==1.58.0
@@ -114,13 +111,22 @@ bench-http: $(BUILD)/registry ## load over HTTP on the process: rates, times, pr
 	  kill $$pid; wait $$pid; \
 	done
 
-BINARIES := $(FUNCTIONS:%=$(BUILD)/functions/%/bootstrap)
+# `sam build` runs the same rules.
 .PHONY: build
-build: $(BINARIES) ## the four functions as static binaries (GOARCH=amd64 for x86_64)
+build: ## the four functions as static binaries (ARCHITECTURE=x86_64 for the other one)
+	@for function in Write Read Stream Evict; do \
+	  $(MAKE) --no-print-directory -f infra/build/$(ARCHITECTURE)/Makefile build-$${function}Function \
+	    ARTIFACTS_DIR=$(abspath $(BUILD))/functions/$(ARCHITECTURE)/$$function; \
+	done
 
-.PHONY: $(BINARIES)
-$(BINARIES): $(BUILD)/functions/%/bootstrap:
-	CGO_ENABLED=0 GOOS=linux GOARCH=$(GOARCH) go build $(BUILD_FLAGS) -o $@ ./functions/$*
+.PHONY: sam
+sam: $(VENV)/.installed ## the functions in the SAM CLI on http://127.0.0.1:3000, engine and background work beside it (needs Docker)
+	@SAM=$(abspath $(VENV))/bin/sam exec infra/sam-local $(SAM_FLAGS)
+
+.PHONY: deploy
+deploy: $(VENV)/.installed ## deploy to AWS by the SAM CLI, which asks for what it needs
+	$(VENV)/bin/sam build --config-file infra/samconfig.toml
+	$(VENV)/bin/sam deploy --config-file infra/samconfig.toml --guided
 
 .PHONY: clean
 clean: ## remove what was built and fetched

@@ -64,9 +64,12 @@ func (s *shard) run(stop, work context.Context) {
 	wait := s.floor
 	for {
 		page, more, err := s.read(work)
+		if err != nil && stop.Err() != nil {
+			return
+		}
 		if err != nil {
 			gone, pauseFor := s.failed(err)
-			if gone || stop.Err() != nil {
+			if gone {
 				return
 			}
 			pause(stop, pauseFor)
