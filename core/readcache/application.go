@@ -97,22 +97,37 @@ var vipOrder = order[vipEntry]{
 func vipAddress(i *eureka.InstanceInfo) string       { return i.VIPAddress }
 func secureVIPAddress(i *eureka.InstanceInfo) string { return i.SecureVIPAddress }
 
-// vipEntries returns the entries of applications, in no order and possibly
-// repeated. address returns an instance's list of names.
+// vips returns the names under which some instance of the application is,
+// sorted, each once; address returns an instance's list of names. A nil application has
+// none.
+func (a *application) vips(address func(*eureka.InstanceInfo) string) []string {
+	if a == nil {
+		return nil
+	}
+	var vips []string
+	last := ""
+	for _, i := range a.Instances {
+		names := address(i)
+		if names == last {
+			continue // instances of one application usually have the same
+		}
+		last = names
+		for vip := range strings.SplitSeq(names, ",") {
+			if vip != "" {
+				vips = append(vips, vip)
+			}
+		}
+	}
+	slices.Sort(vips)
+	return slices.Compact(vips)
+}
+
+// vipEntries returns the entries of applications.
 func vipEntries(applications []*application, address func(*eureka.InstanceInfo) string) []vipEntry {
 	var entries []vipEntry
 	for _, a := range applications {
-		last := ""
-		for _, i := range a.Instances {
-			// Instances of one application usually have the same.
-			if names := address(i); names != last {
-				last = names
-				for vip := range strings.SplitSeq(names, ",") {
-					if vip != "" {
-						entries = append(entries, vipEntry{vip, a.Name})
-					}
-				}
-			}
+		for _, vip := range a.vips(address) {
+			entries = append(entries, vipEntry{vip, a.Name})
 		}
 	}
 	return entries

@@ -198,7 +198,9 @@ func (c *Cache) turn(ctx context.Context, now time.Time) {
 	if !c.due(v, now) || now.Before(c.retryAt) {
 		return
 	}
-	_, err := c.replace(ctx, v, c.schedule.boundary(now), now)
+	bounded, cancel := early(ctx)
+	defer cancel()
+	_, err := c.replace(bounded, v, c.schedule.boundary(now), now)
 	if err == nil || errors.Is(ctx.Err(), context.Canceled) {
 		return // a request that was given up says nothing of the source
 	}

@@ -2,7 +2,6 @@ package readcache
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -301,19 +300,4 @@ func TestDeltaViewIsTheView(t *testing.T) {
 
 func TestNewWithoutSource(t *testing.T) {
 	assert.Panics(t, func() { New(Config{}) })
-}
-
-// TestRefreshTimeout: a source that hangs costs a request no more than the
-// timeout; then it gets the old view.
-func TestRefreshTimeout(t *testing.T) {
-	r := newRig(t, func(c *Config) { c.RefreshTimeout = time.Millisecond })
-	old := r.view(t)
-	r.source.hold = func(ctx context.Context, _ string) error {
-		<-ctx.Done()
-		return errors.Join(eureka.ErrUnavailable, ctx.Err())
-	}
-	r.set(33)
-	assert.Same(t, old, r.view(t))
-	assert.True(t, old.Stale())
-	assert.ErrorIs(t, r.turns[1].Err, context.DeadlineExceeded)
 }

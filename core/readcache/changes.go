@@ -149,28 +149,18 @@ func (c *changes) swap(old, next *application) {
 
 // swapVIPs appends what changes in a list of VIPs.
 func swapVIPs(dst []change[vipEntry], old, next *application, address func(*eureka.InstanceInfo) string) []change[vipEntry] {
-	before, after := vipSet(old, address), vipSet(next, address)
-	for e := range before {
-		if !after[e] {
-			dst = append(dst, change[vipEntry]{item: e, remove: true})
+	before, after := old.vips(address), next.vips(address)
+	for _, vip := range before {
+		if _, kept := slices.BinarySearch(after, vip); !kept {
+			dst = append(dst, change[vipEntry]{item: vipEntry{vip, old.Name}, remove: true})
 		}
 	}
-	for e := range after {
-		if !before[e] {
-			dst = append(dst, change[vipEntry]{item: e})
+	for _, vip := range after {
+		if _, had := slices.BinarySearch(before, vip); !had {
+			dst = append(dst, change[vipEntry]{item: vipEntry{vip, next.Name}})
 		}
 	}
 	return dst
-}
-
-func vipSet(a *application, address func(*eureka.InstanceInfo) string) map[vipEntry]bool {
-	set := map[vipEntry]bool{}
-	if a != nil {
-		for _, e := range vipEntries([]*application{a}, address) {
-			set[e] = true
-		}
-	}
-	return set
 }
 
 // forget notes that tombstones known since before a time are dropped, unless

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -147,6 +148,47 @@ func TestRefreshGivenUp(t *testing.T) {
 		open()
 		assert.Equal(t, at(30), r.view(t).Boundary())
 	})
+}
+
+// TestSourceHangs: a refresh ends in time for its request to get the old view.
+func TestSourceHangs(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		wake     float64 // when the view is asked for again
+		deadline time.Duration
+		waits    time.Duration
+	}{
+		{"no deadline", 33, 0, DefaultRefreshTimeout},
+		{"far deadline", 33, 20 * time.Second, DefaultRefreshTimeout},
+		{"near deadline", 33, 3 * time.Second, 2 * time.Second},
+		{"no time left", 33, time.Second, 0},
+		{"loading anew takes longer", 4000, 20 * time.Second, 19 * time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, nil)
+				old := r.view(t)
+				r.source.gate()
+				r.set(c.wake)
+				ctx := t.Context()
+				if c.deadline > 0 {
+					var cancel context.CancelFunc
+					ctx, cancel = context.WithTimeout(ctx, c.deadline)
+					defer cancel()
+				}
+				asked := time.Now()
+				v, err := r.View(ctx)
+				require.NoError(t, err)
+				assert.Same(t, old, v)
+				assert.True(t, old.Stale())
+				assert.Equal(t, c.waits, time.Since(asked))
+				assert.ErrorIs(t, r.turns[1].Err, context.DeadlineExceeded)
+				again := time.Now()
+				r.view(t)
+				assert.Zero(t, time.Since(again), "the next request does not wait")
+			})
+		})
+	}
 }
 
 // TestInterval0Concurrent: a request whose moment another request's refresh

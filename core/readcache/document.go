@@ -2,7 +2,7 @@ package readcache
 
 import (
 	"bytes"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
@@ -99,8 +99,8 @@ func newDocument(l list[*application], hashCode string, r representation, d *def
 	if r.coding == gzipped {
 		b.doc.data = appendTrailer(b.doc.data, b.doc.sums)
 	}
-	if previous == nil {
-		b.doc.data = bytes.Clone(b.doc.data) // growing left room at the end
+	if used := len(b.doc.data); cap(b.doc.data) > used+used/4 {
+		b.doc.data = bytes.Clone(b.doc.data)
 	}
 	return b.doc
 }
@@ -114,8 +114,8 @@ func (b *documentBuilder) pieces(l list[*application], previous *document) {
 	}
 	b.doc.pieces = make([]piece, 0, len(l.chunks))
 	at := joint{first: true}
-	for _, c := range l.chunks {
-		for len(old) > 0 && strings.Compare(old[0].chunk.last().Name, c.last().Name) < 0 {
+	for i, c := range l.chunks {
+		for len(old) > 0 && old[0].chunk != c && old[0].chunk.last().Name < c.last().Name {
 			old = old[1:]
 		}
 		var p piece
@@ -126,7 +126,16 @@ func (b *documentBuilder) pieces(l list[*application], previous *document) {
 		}
 		b.doc.pieces = append(b.doc.pieces, p)
 		at = joint{before: p.tail}
+		if previous == nil && i == len(l.chunks)/16 {
+			b.reserve(len(l.chunks) - i - 1)
+		}
 	}
+}
+
+// reserve makes room for so many pieces more, judging by those that are there.
+func (b *documentBuilder) reserve(pieces int) {
+	usual := len(b.doc.data) / len(b.doc.pieces)
+	b.doc.data = slices.Grow(b.doc.data, pieces*(usual+usual/8))
 }
 
 // copy adds a piece of the previous document.

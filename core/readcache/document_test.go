@@ -15,7 +15,10 @@ import (
 	"github.com/eurekaless/registry/core/wire"
 )
 
-var jsonGzip = representation{wire.Encoding{Format: wire.JSON}, gzipped}
+var (
+	jsonGzip  = representation{jsonFull, gzipped}
+	jsonPlain = representation{jsonFull, plain}
+)
 
 // fleet returns the state of n instances, ten to an application.
 func fleet(n int) *state {
@@ -57,6 +60,15 @@ func TestDocument(t *testing.T) {
 	}
 }
 
+// ending returns a name that begins so and ends a chunk.
+func ending(prefix string) string {
+	for n := 0; ; n++ {
+		if name := fmt.Sprint(prefix, n); hash(name)%chunkSize == 0 {
+			return name
+		}
+	}
+}
+
 // remade returns how many pieces of doc were not copied from previous.
 func remade(doc, previous *document) int {
 	copied := map[*byte]bool{}
@@ -76,7 +88,7 @@ func remade(doc, previous *document) int {
 // only if that leans on what changed.
 func TestPiecesAreReused(t *testing.T) {
 	old := fleet(1500)
-	first := old.document(jsonGzip, nil)
+	first, firstPlain := old.document(jsonGzip, nil), old.document(jsonPlain, nil)
 	require.Greater(t, len(first.pieces), 30)
 	long := old.applications.chunks[slices.IndexFunc(old.applications.chunks, func(c *chunk[*application]) bool {
 		return len(c.items) > 5
@@ -93,6 +105,7 @@ func TestPiecesAreReused(t *testing.T) {
 		{"one changed", delta.Row{Key: atFront.Key(), Version: 2, Instance: &atFront}, 1},
 		{"the last of its chunk changed", delta.Row{Key: atEnd.Key(), Version: 2, Instance: &atEnd}, 2},
 		{"an application more, before all", row("A", "1", 1, eureka.Up, 1), 2},
+		{"a chunk more, before all", row(ending("A"), "1", 1, eureka.Up, 1), 2},
 		{"one more, behind all", row("ZZZ", "1", 1, eureka.Up, 1), 2},
 		{"one more, in the middle", row("SERVICE-0075X", "1", 1, eureka.Up, 1), 2},
 		{"one less", delta.Row{Key: atFront.Key(), Version: 2, Instance: deleted}, 2},
@@ -104,6 +117,7 @@ func TestPiecesAreReused(t *testing.T) {
 			assert.LessOrEqual(t, remade(doc, first), c.most)
 			assert.Equal(t, expected(s, jsonGzip.encoding), string(unzip(t, doc.data)))
 			assert.Equal(t, s.document(jsonGzip, nil).data, doc.data, "as if made at once")
+			assert.Equal(t, string(unzip(t, doc.data)), string(s.document(jsonPlain, firstPlain).data))
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/eurekaless/registry/core/eureka"
@@ -13,8 +14,7 @@ const (
 	// overlap is how far behind the last cut a refresh reads again: a row may
 	// become visible later than it says that it was written.
 	overlap = 10 * time.Second
-	// snapshotOverlap is the same for a snapshot: a row's change may be older
-	// than the row, by the stream's delay and retries.
+	// snapshotOverlap is how far behind its beginning rows complete a snapshot.
 	snapshotOverlap = time.Minute
 )
 
@@ -43,42 +43,39 @@ type Turn struct {
 	Err error
 }
 
-// load returns the state of a boundary read anew.
+// load returns the state of a boundary read anew: a base, and the rows of the
+// retention, which complete it and are the delta.
 func (c *Cache) load(ctx context.Context, boundary time.Time, t *Turn) (*state, error) {
-	base, began, err := c.base(ctx, boundary, t)
+	base, err := c.base(ctx, boundary, t)
 	if err != nil {
 		return nil, err
 	}
-	since := boundary.Add(-c.cfg.Retention)
-	if t.Origin == FromSnapshot && began.Add(-snapshotOverlap).Before(since) {
-		since = began.Add(-snapshotOverlap)
-	}
-	return c.apply(ctx, base, since, boundary, t)
+	return c.apply(ctx, base, boundary.Add(-c.cfg.Retention), boundary, t)
 }
 
-// base returns the published snapshot, or where there is none that the delta
-// table still completes, what a scan finds. Either may be ahead of the
+// base returns the published snapshot, or where there is none that the rows of
+// the retention complete, what a scan finds. Either may be ahead of the
 // boundary. The view is ahead then, until its rows are within the boundary;
-// versions keep it from going back.
-func (c *Cache) base(ctx context.Context, boundary time.Time, t *Turn) (*state, time.Time, error) {
+// versions keep it from going back (TestColdContainerAhead).
+func (c *Cache) base(ctx context.Context, boundary time.Time, t *Turn) (*state, error) {
 	s, err := c.cfg.Source.Snapshot(ctx)
-	switch {
-	case errors.Is(err, eureka.ErrNoSnapshot):
-	case err != nil:
-		return nil, time.Time{}, fmt.Errorf("read snapshot: %w", err)
-	case boundary.Sub(s.Began.Add(-snapshotOverlap)) <= c.cfg.Retention:
+	if err != nil && !errors.Is(err, eureka.ErrNoSnapshot) {
+		return nil, fmt.Errorf("read snapshot: %w", err)
+	}
+	if err == nil && !s.Began.Add(-snapshotOverlap).Before(boundary.Add(-c.cfg.Retention)) {
 		t.Origin = FromSnapshot
-		for i, e := range s.Entries {
+		entries := slices.Clone(s.Entries)
+		for i, e := range entries {
 			if e.Instance != nil {
-				s.Entries[i].Instance = Settled(e.Instance)
+				entries[i].Instance = Settled(e.Instance)
 			}
 		}
-		return newState(s.Entries, boundary), s.Began, nil
+		return newState(entries, boundary), nil
 	}
 	t.Origin = FromScan
 	leases, err := c.cfg.Source.Scan(ctx)
 	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("scan leases: %w", err)
+		return nil, fmt.Errorf("scan leases: %w", err)
 	}
 	entries := leaseEntries(leases)
 	for _, e := range entries {
@@ -86,7 +83,7 @@ func (c *Cache) base(ctx context.Context, boundary time.Time, t *Turn) (*state, 
 			e.Instance.Lease.LastRenewed = e.Instance.Lease.Registered // as Settled, on a copy of its own
 		}
 	}
-	return newState(entries, boundary), time.Time{}, nil
+	return newState(entries, boundary), nil
 }
 
 // refresh returns the state of a boundary made from an earlier view.
@@ -95,6 +92,16 @@ func (c *Cache) refresh(ctx context.Context, v *View, boundary time.Time, t *Tur
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.RefreshTimeout)
 	defer cancel()
 	return c.apply(ctx, v.state, v.boundary.Add(-overlap), boundary, t)
+}
+
+// early returns a context that ends before ctx does, in time to answer with
+// the view that is there.
+func early(ctx context.Context) (context.Context, context.CancelFunc) {
+	const reserve = time.Second
+	if deadline, ok := ctx.Deadline(); ok {
+		return context.WithDeadline(ctx, deadline.Add(-reserve))
+	}
+	return ctx, func() {}
 }
 
 // apply returns the state after the rows written after since, up to boundary.

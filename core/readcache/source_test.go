@@ -60,7 +60,7 @@ func (s *fakeSource) Snapshot(ctx context.Context) (*published.Snapshot, error) 
 	if s.snapshot == nil {
 		return nil, eureka.ErrNoSnapshot
 	}
-	return &published.Snapshot{Began: s.snapshot.Began, Entries: slices.Clone(s.snapshot.Entries)}, nil
+	return s.snapshot, nil
 }
 
 func (s *fakeSource) Scan(ctx context.Context) ([]lease.Lease, error) {

@@ -179,6 +179,21 @@ func TestTombstonesAreForgotten(t *testing.T) {
 	assert.Equal(t, 1, s.applications.size)
 }
 
+// TestNewestEntryCounts: a scan of many requests may find an item twice.
+func TestNewestEntryCounts(t *testing.T) {
+	older, newer := up("A", "1"), up("A", "1")
+	newer.Status = eureka.Down
+	for _, versions := range [][2]int64{{1, 2}, {2, 1}} {
+		entries := []published.Entry{{Key: older.Key(), Version: versions[0]}, {Key: older.Key(), Version: versions[1]}}
+		for n := range entries {
+			if entries[n].Instance = older; entries[n].Version == 2 {
+				entries[n].Instance = newer
+			}
+		}
+		assert.Equal(t, []string{"A/1 DOWN"}, held(asView(newState(entries, start))))
+	}
+}
+
 // TestSettled: a view does not tell when its container read a snapshot.
 func TestSettled(t *testing.T) {
 	i := up("A", "1")
@@ -236,6 +251,55 @@ func TestFoldProperty(t *testing.T) {
 			}
 		}
 		checkFold(t, s, reference(all))
+	})
+}
+
+// TestColdEqualsWarmProperty: a container that followed all turns and one that
+// starts now hold the same view, deltas included, however late, repeated and
+// out of order rows were written.
+func TestColdEqualsWarmProperty(t *testing.T) {
+	status := rapid.SampledFrom([]eureka.Status{eureka.Up, eureka.Down, ""})
+	rapid.Check(t, func(t *rapid.T) {
+		const retention = 2 * time.Minute
+		turns := rapid.IntRange(1, 8).Draw(t, "turns")
+		history := map[string]int64{}
+		var rows []delta.Row
+		for range rapid.IntRange(0, 30).Draw(t, "rows") {
+			id := fmt.Sprint(rapid.IntRange(0, 4).Draw(t, "id"))
+			written := rapid.IntRange(1, 30*turns)
+			history[id]++
+			r := row("APP", id, history[id], status.Draw(t, "status"), float64(written.Draw(t, "written")))
+			rows = append(rows, r)
+			if rapid.Bool().Draw(t, "repeated") {
+				r.Written = at(float64(written.Draw(t, "written again")))
+				rows = append(rows, r)
+			}
+		}
+		between := func(since, until time.Time) []delta.Row {
+			return slices.DeleteFunc(slices.Clone(rows), func(r delta.Row) bool {
+				return !r.Written.After(since) || r.Written.After(until)
+			})
+		}
+		warm := newState(nil, start)
+		cut := start
+		for range turns {
+			since := cut.Add(-overlap)
+			cut = cut.Add(30 * time.Second)
+			warm, _ = warm.apply(between(since, cut), cut, retention)
+		}
+		var entries []published.Entry
+		for key, r := range reference(between(start, cut)) {
+			e := published.Entry{Key: key, Version: r.Version, Instance: r.Instance}
+			if r.Deleted() {
+				e.Instance = nil
+			}
+			entries = append(entries, e)
+		}
+		cold, _ := newState(entries, start).apply(between(cut.Add(-retention), cut), cut, retention)
+		require.Equal(t, runs(cold.applications), runs(warm.applications))
+		require.Equal(t, cold.counts, warm.counts)
+		require.Equal(t, runs(cold.ids), runs(warm.ids))
+		require.Equal(t, cold.window, warm.window)
 	})
 }
 

@@ -2,6 +2,7 @@ package readcache
 
 import (
 	"crypto/sha256"
+	"hash/crc32"
 	"slices"
 	"strings"
 	"sync"
@@ -168,6 +169,18 @@ func TestETag(t *testing.T) {
 			assert.Equal(t, sha256.Sum256(v.All(e).Bytes(zipped)), sha256.Sum256(same.All(e).Bytes(zipped)))
 		}
 	}
+}
+
+// TestETagOfEqualCRC: two texts that gzip's checksum cannot tell apart.
+func TestETagOfEqualCRC(t *testing.T) {
+	text := []byte("instance")
+	other := slices.Clone(text)
+	multiple := uint64(crc32.IEEE)<<1 | 1 // the CRC's polynomial itself
+	for i := range other {
+		other[i] ^= byte(multiple >> (8 * i))
+	}
+	require.Equal(t, crc32.ChecksumIEEE(text), crc32.ChecksumIEEE(other))
+	assert.NotEqual(t, etag(jsonFull, plain, []checksum{newChecksum(text)}), etag(jsonFull, plain, []checksum{newChecksum(other)}))
 }
 
 func TestPlainSize(t *testing.T) {
