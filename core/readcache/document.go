@@ -68,12 +68,13 @@ func (j joint) equal(other joint) bool {
 
 // tail returns the end of a piece's text of so many instances: what the next
 // piece may refer to, so that it need not spell anew what all instances have in
-// common. That takes one whole instance, so it is twice an average one. A
-// change in the tail makes the next piece anew, too.
+// common. That takes one whole instance, so it is about two average ones. A
+// change in the tail makes the next piece anew, too; hence a length that small
+// changes elsewhere in the piece do not move.
 func tail(text []byte, instances int) []byte {
-	const most = 16 << 10
-	n := min(2*len(text)/max(1, instances), len(text), most)
-	return bytes.Clone(text[len(text)-n:])
+	const step, most = 1 << 10, 16 << 10
+	n := (2*len(text)/max(1, instances) + step - 1) / step * step
+	return bytes.Clone(text[max(0, len(text)-min(n, most)):])
 }
 
 // documentBuilder makes a document.

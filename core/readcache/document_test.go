@@ -60,15 +60,6 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// ending returns a name that begins so and ends a chunk.
-func ending(prefix string) string {
-	for n := 0; ; n++ {
-		if name := fmt.Sprint(prefix, n); hash(name)%chunkSize == 0 {
-			return name
-		}
-	}
-}
-
 // remade returns how many pieces of doc were not copied from previous.
 func remade(doc, previous *document) int {
 	copied := map[*byte]bool{}
@@ -95,24 +86,31 @@ func TestPiecesAreReused(t *testing.T) {
 	})]
 	atFront, atEnd := *long.items[0].Instances[0], *long.last().Instances[9]
 	atFront.Status, atEnd.Status = eureka.Down, eureka.Down
-	deleted := delta.DeletedInstance(&atFront, at(1))
+	gone := func(applications ...*application) []delta.Row {
+		var rows []delta.Row
+		for _, a := range applications {
+			for _, i := range a.Instances {
+				rows = append(rows, delta.Row{Key: i.Key(), Version: 2, Instance: delta.DeletedInstance(i, at(1))})
+			}
+		}
+		return rows
+	}
 	for _, c := range []struct {
 		name string
-		row  delta.Row
+		rows []delta.Row
 		most int
 	}{
-		{"a repetition", delta.Row{Key: atFront.Key(), Version: 1, Instance: &atFront}, 0},
-		{"one changed", delta.Row{Key: atFront.Key(), Version: 2, Instance: &atFront}, 1},
-		{"the last of its chunk changed", delta.Row{Key: atEnd.Key(), Version: 2, Instance: &atEnd}, 2},
-		{"an application more, before all", row("A", "1", 1, eureka.Up, 1), 2},
-		{"a chunk more, before all", row(ending("A"), "1", 1, eureka.Up, 1), 2},
-		{"one more, behind all", row("ZZZ", "1", 1, eureka.Up, 1), 2},
-		{"one more, in the middle", row("SERVICE-0075X", "1", 1, eureka.Up, 1), 2},
-		{"one less", delta.Row{Key: atFront.Key(), Version: 2, Instance: deleted}, 2},
+		{"a repetition", []delta.Row{{Key: atFront.Key(), Version: 1, Instance: &atFront}}, 0},
+		{"one changed", []delta.Row{{Key: atFront.Key(), Version: 2, Instance: &atFront}}, 1},
+		{"the last of its chunk changed", []delta.Row{{Key: atEnd.Key(), Version: 2, Instance: &atEnd}}, 2},
+		{"an application more, before all", []delta.Row{row("A", "1", 1, eureka.Up, 1)}, 2},
+		{"one more, behind all", []delta.Row{row("ZZZ", "1", 1, eureka.Up, 1)}, 2},
+		{"one more, in the middle", []delta.Row{row("SERVICE-0075X", "1", 1, eureka.Up, 1)}, 2},
+		{"one less", gone(long.items[0]), 2},
+		{"the first chunk gone", gone(old.applications.chunks[0].items...), 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.row.Written = at(1)
-			s, _ := old.apply([]delta.Row{c.row}, at(30), time.Minute)
+			s, _ := old.apply(c.rows, at(30), time.Minute)
 			doc := s.document(jsonGzip, first)
 			assert.LessOrEqual(t, remade(doc, first), c.most)
 			assert.Equal(t, expected(s, jsonGzip.encoding), string(unzip(t, doc.data)))
