@@ -32,6 +32,11 @@ func parts(t *testing.T, user boot.User, env map[string]string) (*boot.Parts, *m
 	t.Helper()
 	cfg, err := boot.Load(lookup(env), user)
 	require.NoError(t, err)
+	return partsOf(t, cfg)
+}
+
+func partsOf(t testing.TB, cfg boot.Config) (*boot.Parts, *memory.Store, *clock) {
+	t.Helper()
 	c := newClock()
 	store := memory.New(memory.Config{})
 	return &boot.Parts{

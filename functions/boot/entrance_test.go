@@ -1,0 +1,149 @@
+package boot_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/functions/boot"
+)
+
+// call is a request as a client sends it.
+type call struct {
+	method string
+	// path is encoded; query is "" or "?name=value".
+	path, query string
+	body        string
+	headers     map[string]string
+}
+
+// reply is the answer that the client gets.
+type reply struct {
+	status int
+	header http.Header
+	body   string
+}
+
+// entrance is a way in which requests reach the API. It returns false for a
+// request that does not get through what is in front.
+type entrance func(t testing.TB, c call) (reply, bool)
+
+// entrances returns all: a gateway for each form of event there is a fixture
+// of, and the local process's handler.
+func entrances(t testing.TB, p *boot.Parts) map[string]entrance {
+	t.Helper()
+	files, err := filepath.Glob("../gateway/testdata/*.json")
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(files), 5)
+	out := map[string]entrance{"local": direct(p.API())}
+	read, write := p.Read(), p.Write()
+	for _, file := range files {
+		fixture, err := os.ReadFile(file)
+		require.NoError(t, err)
+		form := strings.TrimSuffix(filepath.Base(file), ".json")
+		out[form] = func(t testing.TB, c call) (reply, bool) {
+			event, ok := c.event(t, fixture, form == "http" || strings.HasPrefix(form, "local_"))
+			if !ok {
+				return reply{}, false
+			}
+			if c.method == http.MethodGet || c.method == http.MethodHead {
+				return invoke(t, read, event), true
+			}
+			return invoke(t, write, event), true
+		}
+	}
+	return out
+}
+
+// direct calls a handler as net/http's server does.
+func direct(h http.Handler) entrance {
+	return func(_ testing.TB, c call) (reply, bool) {
+		r, err := http.NewRequest(c.method, "http://registry.example.org"+c.path+c.query, strings.NewReader(c.body))
+		if err != nil {
+			return reply{}, false
+		}
+		r.RemoteAddr = "192.0.2.44:1234"
+		for name, value := range c.headers {
+			r.Header.Set(name, value)
+		}
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return reply{w.Code, w.Header(), w.Body.String()}, true
+	}
+}
+
+// event makes an event of a fixture.
+func (c call) event(t testing.TB, fixture []byte, decodes bool) ([]byte, bool) {
+	t.Helper()
+	path := c.path
+	if decodes {
+		var err error
+		if path, err = url.PathUnescape(path); err != nil {
+			return nil, false
+		}
+	}
+	query, err := url.ParseQuery(strings.TrimPrefix(c.query, "?"))
+	require.NoError(t, err)
+	var e map[string]any
+	require.NoError(t, json.Unmarshal(fixture, &e))
+	e["body"], e["isBase64Encoded"] = c.body, false
+	headers, multi := map[string]string{}, map[string][]string{}
+	for name, value := range c.headers {
+		headers[name], multi[name] = value, []string{value}
+	}
+	e["headers"] = headers
+	requestContext := e["requestContext"].(map[string]any)
+	if e["version"] == "2.0" {
+		e["rawPath"], e["rawQueryString"], e["cookies"] = path, query.Encode(), nil
+		maps.Copy(requestContext["http"].(map[string]any), map[string]any{"method": c.method, "path": path})
+	} else {
+		e["httpMethod"], e["path"], e["pathParameters"] = c.method, path, nil
+		e["multiValueHeaders"], e["multiValueQueryStringParameters"] = multi, query
+		e["queryStringParameters"] = nil
+	}
+	event, err := json.Marshal(e)
+	require.NoError(t, err)
+	return event, true
+}
+
+// invoke calls a function.
+func invoke(t testing.TB, function invoker, event []byte) reply {
+	t.Helper()
+	answer, err := function.Invoke(t.Context(), event)
+	require.NoError(t, err)
+	var a struct {
+		StatusCode        int
+		Headers           map[string]string
+		MultiValueHeaders map[string][]string
+		Body              string
+		IsBase64Encoded   bool
+	}
+	require.NoError(t, json.Unmarshal(answer, &a))
+	out := reply{a.StatusCode, http.Header{}, a.Body}
+	for name, value := range a.Headers {
+		out.header.Set(name, value)
+	}
+	for name, values := range a.MultiValueHeaders {
+		out.header[http.CanonicalHeaderKey(name)] = values
+	}
+	if a.IsBase64Encoded {
+		body, err := base64.StdEncoding.DecodeString(a.Body)
+		require.NoError(t, err)
+		out.body = string(body)
+	}
+	return out
+}
+
+// basic returns a header with credentials.
+func basic(user, password string) string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
+}
