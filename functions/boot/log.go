@@ -1,18 +1,23 @@
 package boot
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"io"
 	"log/slog"
+	"unicode"
+	"unicode/utf16"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
 // NewLogger returns a logger that writes JSON lines as Lambda's own log format
 // has them, each with the id of the request that its context belongs to.
-// Control characters are escaped, so that no client can forge a line.
+// Whatever does not print is escaped, so that no client can forge a line, or
+// play tricks on the terminal of whoever reads it.
 func NewLogger(w io.Writer, level slog.Level) *slog.Logger {
-	return slog.New(requestHandler{slog.NewJSONHandler(w, &slog.HandlerOptions{
+	return slog.New(requestHandler{slog.NewJSONHandler(printable{w}, &slog.HandlerOptions{
 		Level: level,
 		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 			if len(groups) == 0 && a.Key == slog.TimeKey {
@@ -25,6 +30,35 @@ func NewLogger(w io.Writer, level slog.Level) *slog.Logger {
 		},
 	})})
 }
+
+// printable writes JSON lines with what does not print, and JSON need not
+// escape, escaped all the same: control characters beyond ASCII, which some
+// terminals obey, and those that turn the direction of writing. Such characters
+// are in texts only, where an escape means the same.
+type printable struct{ w io.Writer }
+
+func (p printable) Write(line []byte) (int, error) {
+	if !bytes.ContainsFunc(line, hidden) {
+		return p.w.Write(line)
+	}
+	var out bytes.Buffer
+	for _, r := range string(line) {
+		switch {
+		case !hidden(r):
+			out.WriteRune(r)
+		case r > 0xFFFF:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&out, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&out, `\u%04x`, r)
+		}
+	}
+	_, err := p.w.Write(out.Bytes())
+	return len(line), err
+}
+
+// hidden reports whether a character shows nothing of itself.
+func hidden(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
 
 // requestHandler adds the request's id to each line.
 type requestHandler struct{ slog.Handler }
