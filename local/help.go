@@ -25,6 +25,13 @@ created, until it is stopped. Others find it by AWS_ENDPOINT_URL_DYNAMODB.`
 Does what the event source mapping and the schedule do on AWS, for functions
 that run elsewhere, such as in the SAM CLI: reads the lease table's stream at
 AWS_ENDPOINT_URL_DYNAMODB, which must be set, writes the delta table, and evicts.`
+
+	credentialsHelp = `
+Reads one line from the standard input, a password of 12 or more characters,
+and writes its salted hash, which goes into the "passwords" of a user in the
+file that REGISTRY_CREDENTIALS_FILE names, or in the secret on AWS. Passwords
+that nobody has to remember are best, without characters that a URL encodes:
+head -c 24 /dev/urandom | base64 | tr +/ -_`
 )
 
 // usage tells what commands there are.
@@ -40,7 +47,11 @@ func usage(out io.Writer) {
 
 // help tells about one command and its settings.
 func help(out io.Writer, cmd *command) {
-	fmt.Fprintf(out, "usage: registry %s\n%s\n\nenvironment:\n", cmd.name, cmd.more)
+	fmt.Fprintf(out, "usage: registry %s\n%s\n", cmd.name, cmd.more)
+	if cmd.reads == nil {
+		return
+	}
+	fmt.Fprint(out, "\nenvironment:\n")
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	for _, s := range boot.Settings() {
 		if s.Users.Has(boot.Local) && cmd.reads(s) {

@@ -23,7 +23,8 @@ type command struct {
 	name string
 	// does says in a line what it is for; more in some.
 	does, more string
-	// reads reports whether it reads a setting of the local process.
+	// reads reports whether it reads a setting of the local process; nil: it
+	// reads none, and works whatever they are.
 	reads func(boot.Setting) bool
 	run   func(ctx context.Context, p *process) error
 }
@@ -33,6 +34,7 @@ func commands() []command {
 		{"serve", "the registry as one process (the default)", serveHelp, readsAll, serve},
 		{"engine", "only the embedded DynamoDB engine, for other processes", engineHelp, engineReads, runEngine},
 		{"pump", "only the stream poller and the eviction scheduler", pumpHelp, pumpReads, runPump},
+		{"credentials", "the hash of a password, for the credentials' document", credentialsHelp, nil, runCredentials},
 	}
 }
 
@@ -40,6 +42,7 @@ func commands() []command {
 type process struct {
 	config boot.Config
 	log    *slog.Logger
+	in     io.Reader
 	out    io.Writer
 }
 
@@ -68,13 +71,14 @@ func run(ctx context.Context, args []string, lookup boot.Lookup, out, errOut io.
 		return code
 	}
 	config, err := boot.Load(lookup, boot.Local)
-	if err != nil {
+	if err != nil && cmd.reads != nil {
 		fmt.Fprintln(errOut, "settings:\n  "+strings.ReplaceAll(err.Error(), "\n", "\n  "))
 		return 2
 	}
 	p := &process{
 		config: config,
 		log:    slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: config.LogLevel})),
+		in:     os.Stdin,
 		out:    out,
 	}
 	if err := cmd.run(ctx, p); err != nil {
@@ -118,6 +122,9 @@ func parseFlags(cmd *command, args []string, out, errOut io.Writer) (code int, d
 	}
 	if err == nil && flags.NArg() > 0 {
 		err = fmt.Errorf("unexpected argument: %s", flags.Arg(0))
+		if cmd.reads == nil {
+			err = errors.New("unexpected argument") // it may be a password
+		}
 	}
 	if err != nil {
 		fmt.Fprintf(errOut, "%s: %v\n\n", cmd.name, err)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/eurekaless/registry/functions/boot"
 )
 
 // say writes a line for the person at the terminal.
@@ -12,6 +14,7 @@ func (p *process) say(format string, args ...any) { fmt.Fprintf(p.out, format+"\
 // sayServing tells what runs where, and how.
 func (p *process) sayServing(address, engine string, b *backend) {
 	p.say("registry  http://%s/eureka, also at /eureka/v2; status at http://%s/status", address, address)
+	p.sayAccess()
 	p.say("engine    %s", engine)
 	p.sayTables(b)
 	p.sayBackground()
@@ -20,6 +23,17 @@ func (p *process) sayServing(address, engine string, b *backend) {
 	}
 	p.saySettings()
 	p.say("Ctrl-C stops it")
+}
+
+func (p *process) sayAccess() {
+	switch {
+	case !p.config.Anonymous:
+		p.say("access    with credentials of %s", p.config.CredentialsFile)
+	case boot.Loopback(p.config.Listen):
+		p.say("access    everybody on this machine, without credentials")
+	default:
+		p.say("access    everybody who reaches it, without credentials")
+	}
 }
 
 func (p *process) sayTables(b *backend) {

@@ -41,6 +41,10 @@ func serveOn(ctx context.Context, p *process, listener net.Listener, where strin
 		return err
 	}
 	parts := b.parts(p)
+	if parts.Guard, err = guard(ctx, p); err != nil {
+		return err
+	}
+	parts.Limiter = limiter(p.config)
 	work, err := newBackground(p, b, parts)
 	if err != nil {
 		return err

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/eurekaless/registry/core/access"
+	"github.com/eurekaless/registry/core/httpapi"
+	"github.com/eurekaless/registry/functions/boot"
+	"github.com/eurekaless/registry/local/fairness"
+)
+
+// guard returns the guard by the file of credentials, which it reads; nil where
+// nobody needs any.
+func guard(ctx context.Context, p *process) (httpapi.Gate, error) {
+	if p.config.Anonymous {
+		return nil, nil
+	}
+	g := access.New(access.Config{Source: boot.FileSource(p.config.CredentialsFile), Logger: p.log})
+	if err := g.Load(ctx); err != nil {
+		return nil, fmt.Errorf("REGISTRY_CREDENTIALS_FILE: %w", err)
+	}
+	return g, nil
+}
+
+// limiter returns the limiter of reads; nil where there is no limit.
+func limiter(config boot.Config) httpapi.Gate {
+	if config.RateLimit == 0 {
+		return nil
+	}
+	return fairness.New(config.RateLimit, config.PrivilegedClients, time.Now)
+}
+
+// maxPasswordLine is more than any password has, in bytes.
+const maxPasswordLine = 4096
+
+// runCredentials is the sub-command credentials. The password is read where
+// neither a list of processes nor a shell's history shows it.
+func runCredentials(_ context.Context, p *process) error {
+	line, err := bufio.NewReader(io.LimitReader(p.in, maxPasswordLine)).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return fmt.Errorf("read the password: %w", err)
+	}
+	hash, err := access.Hash(strings.TrimRight(line, "\r\n"))
+	if err != nil {
+		return err
+	}
+	p.say("%s", hash)
+	return nil
+}
