@@ -11,6 +11,7 @@ import (
 
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/published"
+	"github.com/eurekaless/registry/core/readcache"
 	"github.com/eurekaless/registry/core/wire"
 )
 
@@ -53,6 +54,9 @@ func (h *Handler) status(w http.ResponseWriter, r *http.Request, _ target) error
 	stats, err := h.cfg.Publications.Statistics(r.Context())
 	if err != nil {
 		return fmt.Errorf("status: %w", err)
+	}
+	if wantsPage(r) {
+		return h.statusPage(w, r, stats)
 	}
 	return writeDocument(w, r, http.StatusOK, h.statusDocument(r.Context(), stats))
 }
@@ -99,6 +103,9 @@ func (h *Handler) lastN(w http.ResponseWriter, r *http.Request, _ target) error 
 	if err != nil {
 		return fmt.Errorf("last leases: %w", err)
 	}
+	if wantsPage(r) {
+		return h.recentPage(w, r, recent)
+	}
 	return writeDocument(w, r, http.StatusOK, recentDocument{
 		Registered: recentEvents(recent.Registered), Cancelled: recentEvents(recent.Cancelled),
 	})
@@ -143,15 +150,23 @@ func (h *Handler) faults(ctx context.Context) []string {
 		case err != nil:
 			faults = append(faults, "the registry could not be loaded")
 		case view.Stale():
-			faults = append(faults, "the registry's view is "+seconds(view.Age(h.cfg.Now()))+" s old and could not be refreshed")
+			faults = append(faults, h.staleness(view))
 		}
 	}
 	if h.cfg.Publications != nil {
 		if _, err := h.cfg.Publications.Statistics(ctx); err != nil {
-			faults = append(faults, "the table does not answer")
+			faults = append(faults, tableFault)
 		}
 	}
 	return faults
+}
+
+// tableFault says that statistics could not be read.
+const tableFault = "the table does not answer"
+
+// staleness says that a view is stale.
+func (h *Handler) staleness(v *readcache.View) string {
+	return "the registry's view is " + seconds(v.Age(h.cfg.Now())) + " s old and could not be refreshed"
 }
 
 // writeDocument answers with a document of the pages, JSON or XML by the rule

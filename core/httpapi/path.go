@@ -23,6 +23,7 @@ const (
 	resourceSecureVIP
 	resourceReplication
 	resourceDashboard
+	resourceAction
 	resourceLastN
 	resourceStatus
 	resourceHealth
@@ -78,6 +79,7 @@ func parsePath(u *url.URL) (target, error) {
 // root and under both prefixes.
 var pages = map[string]resource{
 	"":       resourceDashboard,
+	"action": resourceAction,
 	"lastn":  resourceLastN,
 	"status": resourceStatus,
 	"health": resourceHealth,

@@ -49,6 +49,8 @@ func Routes() []Route {
 		{http.MethodGet, "/instances/{id}", AccessRead, false, resourceInstanceByID, (*Handler).instanceByID},
 		{http.MethodGet, "/vips/{vip}", AccessRead, false, resourceVIP, (*Handler).vip},
 		{http.MethodGet, "/svips/{svip}", AccessRead, false, resourceSecureVIP, (*Handler).secureVIP},
+		{http.MethodGet, "/", AccessRead, true, resourceDashboard, (*Handler).dashboard},
+		{http.MethodPost, "/action", AccessAdmin, true, resourceAction, (*Handler).act},
 		{http.MethodGet, "/lastn", AccessRead, true, resourceLastN, (*Handler).lastN},
 		{http.MethodGet, "/status", AccessRead, true, resourceStatus, (*Handler).status},
 		{http.MethodGet, "/health", AccessNone, true, resourceHealth, (*Handler).health},

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"compress/gzip"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -51,6 +50,7 @@ func (h *Handler) register(w http.ResponseWriter, r *http.Request, t target) err
 	if err := h.cfg.Registry.Register(r.Context(), info); err != nil {
 		return err
 	}
+	h.audit(r, actionRegister, info.Key(), "status", info.Status)
 	w.Header().Set("Content-Type", wire.JSON.ContentType())
 	w.WriteHeader(http.StatusNoContent)
 	return nil
@@ -86,6 +86,7 @@ func (h *Handler) cancel(w http.ResponseWriter, r *http.Request, t target) error
 	if err := h.cfg.Registry.Cancel(r.Context(), t.key()); err != nil {
 		return err
 	}
+	h.audit(r, actionCancel, t.key())
 	w.WriteHeader(http.StatusOK)
 	return nil
 }
@@ -107,6 +108,7 @@ func (h *Handler) setStatus(w http.ResponseWriter, r *http.Request, t target) er
 	if err := h.cfg.Registry.SetStatus(r.Context(), t.key(), status, dirty); err != nil {
 		return err
 	}
+	h.audit(r, actionSetStatus, t.key(), "status", status)
 	w.WriteHeader(http.StatusOK)
 	return nil
 }
@@ -129,6 +131,7 @@ func (h *Handler) removeOverride(w http.ResponseWriter, r *http.Request, t targe
 	if err := h.cfg.Registry.RemoveOverride(r.Context(), t.key(), status, dirty); err != nil {
 		return err
 	}
+	h.audit(r, actionRemoveOverride, t.key(), "status", status)
 	w.WriteHeader(http.StatusOK)
 	return nil
 }
@@ -147,6 +150,7 @@ func (h *Handler) addMetadata(w http.ResponseWriter, r *http.Request, t target) 
 	if err := h.cfg.Registry.AddMetadata(r.Context(), t.key(), entries); err != nil {
 		return err
 	}
+	h.audit(r, actionAddMetadata, t.key())
 	w.WriteHeader(http.StatusOK)
 	return nil
 }
@@ -164,7 +168,7 @@ func (h *Handler) replicate(w http.ResponseWriter, r *http.Request, _ target) er
 	if err != nil {
 		return err
 	}
-	results := h.replicateItems(r.Context(), items)
+	results := h.replicateItems(r, items)
 	w.Header().Set("Content-Type", wire.JSON.ContentType())
 	w.Write(wire.AppendReplicationResults(nil, results)) // a peer that is gone asks again
 	return nil
@@ -172,7 +176,7 @@ func (h *Handler) replicate(w http.ResponseWriter, r *http.Request, _ target) er
 
 // replicateItems does the items that could be read; the others are refused one
 // by one, the rest of the batch stands.
-func (h *Handler) replicateItems(ctx context.Context, items []wire.ReplicationItem) []wire.ReplicationResult {
+func (h *Handler) replicateItems(r *http.Request, items []wire.ReplicationItem) []wire.ReplicationResult {
 	results := make([]wire.ReplicationResult, len(items))
 	var batch []registry.Replicated
 	var indexes []int
@@ -187,8 +191,9 @@ func (h *Handler) replicateItems(ctx context.Context, items []wire.ReplicationIt
 			Status: item.Status, Dirty: item.LastDirty, Instance: item.Instance,
 		})
 	}
-	for n, outcome := range h.cfg.Registry.Replicate(ctx, batch) {
+	for n, outcome := range h.cfg.Registry.Replicate(r.Context(), batch) {
 		results[indexes[n]] = replicationResult(outcome)
+		h.auditReplicated(r, batch[n], outcome)
 	}
 	return results
 }

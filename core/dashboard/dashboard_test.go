@@ -1,0 +1,207 @@
+package dashboard_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/core/dashboard"
+	"github.com/eurekaless/registry/core/eureka"
+)
+
+var now = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
+
+// instance is one of SHOP, with changes.
+func instance(id string, changes ...func(*eureka.InstanceInfo)) *eureka.InstanceInfo {
+	i := &eureka.InstanceInfo{
+		App: "SHOP", InstanceID: id, HostName: id + ".example.org", IPAddr: "192.0.2.1", Status: eureka.Up,
+		Port: eureka.Port{Number: 8080, Enabled: true}, LastUpdated: now.Add(-time.Minute),
+	}
+	for _, change := range changes {
+		change(i)
+	}
+	return i
+}
+
+func fleet(n int) []eureka.Application {
+	var apps []eureka.Application
+	for at := range n {
+		if at%100 == 0 {
+			apps = append(apps, eureka.Application{Name: fmt.Sprintf("APP-%03d", at/100)})
+		}
+		last := &apps[len(apps)-1]
+		last.Instances = append(last.Instances, instance(fmt.Sprintf("i-%05d", at), func(i *eureka.InstanceInfo) {
+			i.App = last.Name
+			i.LastUpdated = now.Add(-time.Duration(at) * time.Second)
+			if at%10 == 0 {
+				i.Status = eureka.Down
+			}
+		}))
+	}
+	return apps
+}
+
+func query(text string) dashboard.Query {
+	values, err := url.ParseQuery(text)
+	if err != nil {
+		panic(err)
+	}
+	return dashboard.ParseQuery(values)
+}
+
+func ids(s *dashboard.Selection) []string {
+	var out []string
+	for _, g := range s.Groups {
+		for _, r := range g.Rows {
+			out = append(out, r.ID)
+		}
+	}
+	return out
+}
+
+func TestSelect(t *testing.T) {
+	apps := fleet(1000)
+	cases := []struct {
+		query              string
+		found, pages       int
+		first, last        int
+		firstID            string
+		groups, firstGroup int
+	}{
+		{"", 1000, 10, 1, 100, "i-00000", 1, 100},
+		{"page=3", 1000, 10, 201, 300, "i-00200", 1, 100},
+		{"page=99", 1000, 10, 901, 1000, "i-00900", 1, 100},
+		{"page=-1", 1000, 10, 1, 100, "i-00000", 1, 100},
+		{"q=app-003", 100, 1, 1, 100, "i-00300", 1, 100},
+		{"q=I-0031", 10, 1, 1, 10, "i-00310", 1, 10},
+		{"status=DOWN", 100, 1, 1, 100, "i-00000", 10, 10},
+		{"status=nonsense", 1000, 10, 1, 100, "i-00000", 1, 100},
+		{"q=i-0031&status=DOWN", 1, 1, 1, 1, "i-00310", 1, 1},
+		{"sort=id&order=desc", 1000, 10, 1, 100, "i-00999", 1, 100},
+		{"sort=changed&order=desc", 1000, 10, 1, 100, "i-00999", 1, 100},
+		{"sort=status", 1000, 10, 1, 100, "i-00000", 1, 100},
+		{"q=nothing", 0, 1, 0, 0, "", 0, 0},
+	}
+	for _, c := range cases {
+		t.Run(c.query, func(t *testing.T) {
+			s := dashboard.Select(apps, query(c.query))
+			assert.Equal(t, 1000, s.Total)
+			assert.Equal(t, []int{c.found, c.pages, c.first, c.last}, []int{s.Found, s.Pages, s.First, s.Last})
+			require.Len(t, s.Groups, c.groups)
+			if c.groups > 0 {
+				assert.Equal(t, c.firstID, ids(s)[0])
+				assert.Len(t, s.Groups[0].Rows, c.firstGroup)
+			}
+		})
+	}
+}
+
+func TestQueryRoundTrip(t *testing.T) {
+	for _, text := range []string{"", "q=a+b", "q=%26%3C", "status=UP", "order=desc&sort=zone", "page=7"} {
+		q := query(text)
+		assert.Equal(t, "?"+text, q.Encode())
+		assert.Equal(t, q, query(strings.TrimPrefix(q.Encode(), "?")))
+	}
+	assert.Len(t, query("q="+strings.Repeat("x", 5000)).Filter, 200)
+}
+
+func TestHeadingsTurnTheOrder(t *testing.T) {
+	s := dashboard.Select(fleet(10), query("sort=zone&page=1"))
+	for _, h := range s.Headings() {
+		want := "none"
+		if h.Title == "Zone" {
+			want = "ascending"
+			assert.Equal(t, "?order=desc&sort=zone", h.Link)
+		}
+		assert.Equal(t, want, h.Sorted, h.Title)
+	}
+}
+
+// TestPolicy: the hashes in the policy are those of what the pages hold, and
+// there is nothing that needs another.
+func TestPolicy(t *testing.T) {
+	page := overview(t, fleet(3), "")
+	for _, tag := range []string{"style", "script"} {
+		blocks := regexp.MustCompile("(?s)<"+tag+"[^>]*>(.*?)</"+tag+">").FindAllStringSubmatch(page, -1)
+		require.Len(t, blocks, 1, tag)
+		sum := sha256.Sum256([]byte(blocks[0][1]))
+		assert.Contains(t, dashboard.Policy(), tag+"-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
+	}
+	assert.NotContains(t, dashboard.Policy(), "unsafe")
+	assert.NotRegexp(t, ` (style|on\w+)="`, page)
+	assert.NotRegexp(t, `(src|href)="(https?:)?//`, page, "nothing of elsewhere")
+}
+
+func overview(t *testing.T, apps []eureka.Application, text string) string {
+	t.Helper()
+	var out bytes.Buffer
+	require.NoError(t, dashboard.WriteOverview(&out, &dashboard.Overview{
+		Frame: dashboard.Frame{Now: now}, Selection: dashboard.Select(apps, query(text)),
+	}))
+	return out.String()
+}
+
+// TestHostileInstances: whatever an instance's fields hold, it stays text.
+func TestHostileInstances(t *testing.T) {
+	markup := `"><script>alert(1)</script><img src=x onerror=alert(2)>`
+	hostile := instance(markup, func(i *eureka.InstanceInfo) {
+		i.App, i.HostName, i.IPAddr, i.VIPAddress = markup, markup, markup, markup
+		i.Status, i.OverriddenStatus = eureka.Status(`UP" onclick="alert(3)`), eureka.Status(markup)
+		i.HomePageURL, i.StatusPageURL = "javascript:alert(4)", " \x01javascript:alert(5)"
+		i.HealthCheckURL, i.SecureHealthCheckURL = "data:text/html,<script>alert(6)</script>", `http://192.0.2.1/"><script>alert(7)</script>`
+		i.Metadata = map[string]string{markup: markup, "zone": strings.Repeat("long ", 20000)}
+	})
+	var details, confirmation bytes.Buffer
+	frame := dashboard.Frame{Now: now, Admin: true, Region: markup}
+	require.NoError(t, dashboard.WriteDetails(&details, dashboard.NewDetails(frame, hostile)))
+	action, _ := dashboard.FindAction(dashboard.Cancel)
+	require.NoError(t, dashboard.WriteConfirmation(&confirmation, &dashboard.Confirmation{
+		Frame: frame, App: hostile.App, ID: hostile.ID(), Status: hostile.Status, Action: action,
+	}))
+	list := overview(t, []eureka.Application{{Name: markup, Instances: []*eureka.InstanceInfo{hostile}}}, "q=%22%3E%3Cscript%3E")
+	for name, page := range map[string]string{"list": list, "details": details.String(), "confirmation": confirmation.String()} {
+		assert.Equal(t, 1, strings.Count(page, "<script"), name)
+		assert.NotContains(t, page, "<img", name)
+		assert.NotContains(t, page, `href="javascript:`, name)
+		assert.NotContains(t, page, `href="data:t`, name)
+		assert.NotContains(t, page, `" onclick="`, name)
+	}
+	assert.Less(t, len(list), 30<<10, "lists cut long values")
+	assert.Contains(t, details.String(), strings.Repeat("long ", 20000), "the instance's page does not")
+}
+
+func TestWordsForTimes(t *testing.T) {
+	cases := map[time.Duration]string{
+		0: "just now", 12 * time.Second: "12 s ago", 119 * time.Second: "119 s ago", 2 * time.Minute: "2 min ago",
+		3 * time.Hour: "3 h ago", 49 * time.Hour: "2 days ago", -time.Hour: "just now",
+	}
+	for before, want := range cases {
+		i := instance("shop-1", func(i *eureka.InstanceInfo) { i.Lease.LastRenewed = now.Add(-before) })
+		var out bytes.Buffer
+		require.NoError(t, dashboard.WriteDetails(&out, dashboard.NewDetails(dashboard.Frame{Now: now}, i)))
+		renewed := regexp.MustCompile(`<dt>renewed</dt><dd><time[^>]*>([^<]*)`).FindStringSubmatch(out.String())
+		require.NotNil(t, renewed)
+		assert.Equal(t, want, renewed[1])
+	}
+}
+
+func BenchmarkOverview(b *testing.B) {
+	apps := fleet(10_000)
+	q := query("q=i-0&sort=zone")
+	for b.Loop() {
+		var out bytes.Buffer
+		page := dashboard.Overview{Frame: dashboard.Frame{Now: now}, Selection: dashboard.Select(apps, q)}
+		if err := dashboard.WriteOverview(&out, &page); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

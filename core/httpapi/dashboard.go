@@ -1,0 +1,241 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/eurekaless/registry/core/dashboard"
+	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/published"
+	"github.com/eurekaless/registry/core/readcache"
+)
+
+// wantsPage reports whether a browser asks.
+func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
+
+// dashboard answers GET /: the list of instances, one of them, or the question
+// before an action. Which, the query says, so that the pages' relative links
+// are right at every prefix.
+func (h *Handler) dashboard(w http.ResponseWriter, r *http.Request, _ target) error {
+	if h.cfg.Cache == nil {
+		return eureka.ErrNotFound
+	}
+	query := r.URL.Query()
+	if query.Has("id") {
+		return h.instancePage(w, r, query)
+	}
+	return h.overviewPage(w, r, query)
+}
+
+func (h *Handler) overviewPage(w http.ResponseWriter, r *http.Request, query url.Values) error {
+	view, err := h.cfg.Cache.View(r.Context())
+	if err != nil {
+		return err
+	}
+	stats, err := h.statistics(r.Context())
+	page := dashboard.Overview{
+		Frame:     h.frame(r),
+		System:    h.system(view, stats, err),
+		Selection: dashboard.Select(view.Applications(), dashboard.ParseQuery(query)),
+		Statuses:  dashboard.ListCounts(view.Counts()),
+	}
+	return writePage(w, r, http.StatusOK, func(out io.Writer) error { return dashboard.WriteOverview(out, &page) })
+}
+
+// instancePage shows an instance as the table has it, not the view.
+func (h *Handler) instancePage(w http.ResponseWriter, r *http.Request, query url.Values) error {
+	info, err := h.cfg.Registry.Instance(r.Context(), eureka.NewKey(query.Get("app"), query.Get("id")))
+	if errors.Is(err, eureka.ErrLeaseNotFound) {
+		return h.missingPage(w, r)
+	}
+	if err != nil {
+		return err
+	}
+	frame := h.frame(r)
+	if action, ok := dashboard.FindAction(query.Get("do")); ok && frame.Admin {
+		page := dashboard.Confirmation{Frame: frame, App: info.App, ID: info.ID(), Status: info.Status, Action: action}
+		return writePage(w, r, http.StatusOK, func(out io.Writer) error { return dashboard.WriteConfirmation(out, &page) })
+	}
+	page := dashboard.NewDetails(frame, info)
+	if action, ok := dashboard.FindAction(query.Get("done")); ok {
+		page.Done = action.Done
+	}
+	return writePage(w, r, http.StatusOK, func(out io.Writer) error { return dashboard.WriteDetails(out, page) })
+}
+
+// missingPage says that there is no such instance.
+func (h *Handler) missingPage(w http.ResponseWriter, r *http.Request) error {
+	return h.messagePage(w, r, http.StatusNotFound, "No such instance",
+		"It was cancelled, or evicted, or has not registered yet.")
+}
+
+func (h *Handler) messagePage(w http.ResponseWriter, r *http.Request, status int, title, text string) error {
+	page := dashboard.Message{Frame: h.frame(r), Title: title, Text: text}
+	return writePage(w, r, status, func(out io.Writer) error { return dashboard.WriteMessage(out, &page) })
+}
+
+// act answers POST /action, an administrator's word on an instance, and sends
+// the browser back to a page. Forms of other origins are refused before by
+// admit, if the browser says where they are from; one that says nothing is
+// refused here, since every browser of today does (TestForgedActions).
+func (h *Handler) act(w http.ResponseWriter, r *http.Request, _ target) error {
+	if r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Site") == "" {
+		return eureka.Invalidf("Origin", "missing; this form is for browsers, which say where it comes from")
+	}
+	form, err := h.readForm(r)
+	if err != nil {
+		return err
+	}
+	action, ok := dashboard.FindAction(form.Get("do"))
+	if !ok {
+		return eureka.Invalidf("do", "%q is no action", form.Get("do"))
+	}
+	key := eureka.NewKey(form.Get("app"), form.Get("id"))
+	done, err := h.perform(r.Context(), action.Name, key)
+	if errors.Is(err, eureka.ErrLeaseNotFound) {
+		return h.missingPage(w, r)
+	}
+	if err != nil {
+		return err
+	}
+	h.audit(r, done.action, key, "status", done.status)
+	if action.Name == dashboard.Cancel {
+		return h.messagePage(w, r, http.StatusOK, "Cancelled", action.Done)
+	}
+	to := url.Values{"app": {key.App}, "id": {key.ID}, "done": {action.Name}}
+	w.Header().Set("Location", "./?"+to.Encode())
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
+// readForm reads the fields of a form.
+func (h *Handler) readForm(r *http.Request) (url.Values, error) {
+	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || media != "application/x-www-form-urlencoded" {
+		return nil, eureka.Invalidf("body", "not a form")
+	}
+	body, err := h.readBody(r)
+	if err != nil {
+		return nil, err
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return nil, eureka.Invalidf("body", "not a form")
+	}
+	return form, nil
+}
+
+// performed is what an action came to.
+type performed struct {
+	action string
+	status eureka.Status
+}
+
+// perform does an action. Bringing back ends the override if there is one;
+// otherwise the instance itself said that it is out of service, and only an
+// override says otherwise. No dirty timestamp is given: that is the client's own
+// clock, and a time of this one's could make its next registration look old.
+func (h *Handler) perform(ctx context.Context, name string, key eureka.Key) (performed, error) {
+	reg := h.cfg.Registry
+	var none time.Time
+	switch name {
+	case dashboard.TakeOut:
+		return performed{actionSetStatus, eureka.OutOfService}, reg.SetStatus(ctx, key, eureka.OutOfService, none)
+	case dashboard.RemoveOverride:
+		return performed{actionRemoveOverride, eureka.Unknown}, reg.RemoveOverride(ctx, key, eureka.Unknown, none)
+	case dashboard.Cancel:
+		return performed{action: actionCancel}, reg.Cancel(ctx, key)
+	}
+	info, err := reg.Instance(ctx, key)
+	if err != nil {
+		return performed{}, err
+	}
+	if info.OverriddenStatus == "" || info.OverriddenStatus == eureka.Unknown {
+		return performed{actionSetStatus, eureka.Up}, reg.SetStatus(ctx, key, eureka.Up, none)
+	}
+	return performed{actionRemoveOverride, eureka.Up}, reg.RemoveOverride(ctx, key, eureka.Up, none)
+}
+
+func (h *Handler) statusPage(w http.ResponseWriter, r *http.Request, stats published.Statistics) error {
+	page := dashboard.Status{Frame: h.frame(r), System: h.system(nil, stats, nil)}
+	if h.cfg.Cache != nil {
+		view, err := h.cfg.Cache.View(r.Context())
+		if err != nil {
+			return err
+		}
+		page.System = h.system(view, stats, nil)
+	}
+	return writePage(w, r, http.StatusOK, func(out io.Writer) error { return dashboard.WriteStatus(out, &page) })
+}
+
+func (h *Handler) recentPage(w http.ResponseWriter, r *http.Request, recent published.Recent) error {
+	page := dashboard.Recent{Frame: h.frame(r), Recent: recent}
+	return writePage(w, r, http.StatusOK, func(out io.Writer) error { return dashboard.WriteRecent(out, &page) })
+}
+
+// frame gathers what every page shows.
+func (h *Handler) frame(r *http.Request) dashboard.Frame {
+	return dashboard.Frame{
+		Now: h.cfg.Now(), Region: h.cfg.Region, Environment: h.cfg.Environment,
+		Admin: h.cfg.Gate == nil || h.cfg.Gate.Admit(r, AccessAdmin, "") == nil,
+	}
+}
+
+// statistics reads those of the last pass.
+func (h *Handler) statistics(ctx context.Context) (published.Statistics, error) {
+	if h.cfg.Publications == nil {
+		return published.Statistics{}, nil
+	}
+	return h.cfg.Publications.Statistics(ctx)
+}
+
+// system gathers the state of the registry; statErr says that there are no
+// statistics because they could not be read.
+func (h *Handler) system(view *readcache.View, stats published.Statistics, statErr error) dashboard.System {
+	now := h.cfg.Now()
+	s := dashboard.System{
+		Uptime: now.Sub(h.started), Statistics: stats, HasStatistics: statErr == nil && !stats.Pass.IsZero(),
+	}
+	if view != nil {
+		s.ViewAge = view.Age(now)
+		if view.Stale() {
+			s.Faults = append(s.Faults, h.staleness(view))
+		}
+	}
+	if statErr != nil {
+		s.Faults = append(s.Faults, tableFault)
+	}
+	return s
+}
+
+// writePage answers with a page. Its policy lets its own style and script
+// through, and its forms; they say their origin only if a referrer may be told
+// to it.
+func writePage(w http.ResponseWriter, r *http.Request, status int, render func(io.Writer) error) error {
+	var body bytes.Buffer
+	if err := render(&body); err != nil {
+		return fmt.Errorf("render a page: %w", err)
+	}
+	restrainBrowsers(w.Header())
+	w.Header().Set("Content-Security-Policy", dashboard.Policy())
+	w.Header().Set("Referrer-Policy", "same-origin")
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Vary", "Accept")
+	w.Header().Set("Content-Length", strconv.Itoa(body.Len()))
+	w.WriteHeader(status)
+	if r.Method != http.MethodHead {
+		w.Write(body.Bytes()) // a browser that is gone needs no answer
+	}
+	return nil
+}
