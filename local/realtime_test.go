@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/storage/dynamodb/enginetest"
 )
 
 // answer is a list answer as clients read it.
@@ -100,11 +102,19 @@ func (r reader) within(limit time.Duration, what string, so func(full, delta ans
 // TestRealTime waits for real: refresh and evictions every second.
 func TestRealTime(t *testing.T) {
 	for _, way := range []string{"false", "true"} {
-		t.Run("events="+way, func(t *testing.T) {
-			r := startRegistry(t, "REGISTRY_CACHE_REFRESH=1s", "REGISTRY_EVICTION_INTERVAL=1s", "REGISTRY_LOCAL_EVENTS="+way)
-			testRealTime(t, r, reader{t, r})
-		})
+		t.Run("events="+way, func(t *testing.T) { realTimeOn(t, "REGISTRY_LOCAL_EVENTS="+way) })
 	}
+}
+
+// TestRealTimeOnDynoxide does so on an engine that is more like DynamoDB.
+func TestRealTimeOnDynoxide(t *testing.T) {
+	realTimeOn(t, "AWS_ENDPOINT_URL_DYNAMODB="+enginetest.Dynoxide(t).Endpoint)
+}
+
+func realTimeOn(t *testing.T, setting string) {
+	t.Helper()
+	r := startRegistry(t, "REGISTRY_CACHE_REFRESH=1s", "REGISTRY_EVICTION_INTERVAL=1s", setting)
+	testRealTime(t, r, reader{t, r})
 }
 
 func testRealTime(t *testing.T, r *registry, reads reader) {

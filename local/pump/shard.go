@@ -18,7 +18,7 @@ import (
 // change, and slower the longer nothing happens.
 const (
 	shortestPause = 10 * time.Millisecond
-	longestPause  = 160 * time.Millisecond
+	longestPause  = 100 * time.Millisecond
 	// throttledPause is the shortest pause once the service has complained:
 	// AWS allows five reads a second and shard.
 	throttledPause = 250 * time.Millisecond
