@@ -63,9 +63,7 @@ func statusOf(err error) (status int, retry bool) {
 	return http.StatusInternalServerError, false
 }
 
-// writeError answers an error. A heartbeat's 404 has no body: Java clients
-// decode whatever comes, fail on a document, and would never register again
-// (TestH6).
+// writeError answers an error.
 func (h *Handler) writeError(w http.ResponseWriter, r *http.Request, t target, err error) {
 	status, retry := statusOf(err)
 	if status >= http.StatusInternalServerError && r.Context().Err() != context.Canceled {
@@ -77,12 +75,29 @@ func (h *Handler) writeError(w http.ResponseWriter, r *http.Request, t target, e
 	}
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Basic realm="eureka", charset="UTF-8"`)
+		w.Header().Set("Cache-Control", "no-store")
 	}
-	if status == http.StatusNotFound && t.resource == resourceInstance && r.Method == http.MethodPut {
+	if wordless(status, r.Method, t) {
 		w.WriteHeader(status)
 		return
 	}
 	writeMessage(w, status, message(status, err))
+}
+
+// wordless reports whether an error must have no body. Java clients decode what
+// answers a heartbeat or a fetch whatever its status, and fail on a document:
+// after a heartbeat's 404 they would never register again (TestH6), and instead
+// of a status that refuses them they would tell of a document that they cannot
+// read (TestRefusalsThatJavaDecodes).
+func wordless(status int, method string, t target) bool {
+	heartbeat := t.resource == resourceInstance && method == http.MethodPut
+	switch status {
+	case http.StatusNotFound:
+		return heartbeat
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
+		return heartbeat || method == http.MethodGet && !t.page()
+	}
+	return false
 }
 
 // message is what an error's body says. A fault of the server shows nothing of

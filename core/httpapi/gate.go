@@ -18,20 +18,6 @@ type Gate interface {
 	Admit(r *http.Request, need Access, app string) error
 }
 
-// Gates are several gates, all of which must let a request through. The first
-// one's word counts.
-type Gates []Gate
-
-// Admit asks each gate.
-func (g Gates) Admit(r *http.Request, need Access, app string) error {
-	for _, gate := range g {
-		if err := gate.Admit(r, need, app); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // admit lets a request through or says why not. Browsers send the credentials
 // that they remember with whatever a page of somebody else makes them send, so
 // a change that comes from another origin is refused, also where no
@@ -41,13 +27,21 @@ func (h *Handler) admit(r *http.Request, need Access, app string) error {
 	if err := h.origins.Check(r); err != nil {
 		return fmt.Errorf("%w: a page of another origin sent this", eureka.ErrForbidden)
 	}
-	if h.cfg.Gate == nil || need == AccessNone {
+	if need == AccessNone {
 		return nil
 	}
 	if need == AccessRegister && replicated(r) {
 		need = AccessAdmin
 	}
-	return h.cfg.Gate.Admit(r, need, app)
+	for _, gate := range []Gate{h.cfg.Gate, h.cfg.Limiter} {
+		if gate == nil {
+			continue
+		}
+		if err := gate.Admit(r, need, app); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // replicated reports whether a peer passes on what a client asked of it.

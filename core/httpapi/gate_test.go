@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/dashboard"
 	"github.com/eurekaless/registry/core/eureka"
@@ -107,7 +106,7 @@ func TestRefusedByTheGate(t *testing.T) {
 		{eureka.ErrUnavailable, 503, "1"},
 	} {
 		s, _ := gated(t, c.err)
-		w := s.must(c.status, s.do("PUT", "/eureka/apps/SHOP/shop-1", ""))
+		w := s.must(c.status, s.do("DELETE", "/eureka/apps/SHOP/shop-1", ""))
 		assert.Equal(t, c.status == 401, w.Header().Get("WWW-Authenticate") != "")
 		assert.Equal(t, c.retryAfter, w.Header().Get("Retry-After"))
 		assert.NotEmpty(t, decode(t, w)["error"])
@@ -126,14 +125,42 @@ func TestPeersNeedMore(t *testing.T) {
 	assert.Equal(t, httpapi.AccessRead, g.need)
 }
 
-func TestGates(t *testing.T) {
-	first, second := &scripted{}, &scripted{err: eureka.ErrForbidden}
-	r, err := http.NewRequestWithContext(t.Context(), "GET", "/", nil)
-	require.NoError(t, err)
-	assert.ErrorIs(t, httpapi.Gates{first, second}.Admit(r, httpapi.AccessRead, ""), eureka.ErrForbidden)
-	assert.ErrorIs(t, httpapi.Gates{second, first}.Admit(r, httpapi.AccessRead, ""), eureka.ErrForbidden)
-	assert.Equal(t, 1, first.asked, "not after a refusal")
-	assert.NoError(t, httpapi.Gates{first}.Admit(r, httpapi.AccessRead, ""))
+// TestRefusalsThatJavaDecodes have no body, where the client would tell of the
+// body instead of the status; all others say why.
+func TestRefusalsThatJavaDecodes(t *testing.T) {
+	decodes := map[string]bool{"PUT /apps/{app}/{id}": true}
+	for _, route := range httpapi.Routes() {
+		name := route.Method + " " + route.Pattern
+		if route.Method == http.MethodGet && !route.Page {
+			decodes[name] = true
+		}
+		for _, refusal := range []error{eureka.ErrUnauthenticated, eureka.ErrForbidden, &eureka.RateLimitedError{}} {
+			if route.Access == httpapi.AccessNone {
+				continue
+			}
+			s, _ := gated(t, refusal)
+			w := s.do(route.Method, "/eureka"+sample(route), "")
+			assert.Equal(t, decodes[name], w.Body.Len() == 0, name)
+			if decodes[name] {
+				assert.Empty(t, w.Header().Get("Content-Type"), name)
+			}
+		}
+	}
+}
+
+// TestLimiter: it is asked after the gate, and not about what is open.
+func TestLimiter(t *testing.T) {
+	gate, limiter := &scripted{}, &scripted{err: &eureka.RateLimitedError{}}
+	s := newServer(t, func(c *httpapi.Config) { c.Gate, c.Limiter = gate, limiter })
+	s.must(429, s.do("GET", "/eureka/apps", ""))
+	s.must(200, s.do("GET", "/health", ""))
+	assert.Equal(t, 1, limiter.asked)
+	gate.err = eureka.ErrUnauthenticated
+	s.must(401, s.do("GET", "/eureka/apps", ""))
+	assert.Equal(t, 1, limiter.asked)
+	assert.Equal(t, 2, gate.asked)
+	alone := newServer(t, func(c *httpapi.Config) { c.Limiter = limiter })
+	alone.must(429, alone.do("GET", "/eureka/apps", ""))
 }
 
 // TestAnotherApplicationInTheBody: the Kelvin sign is equal to a K but for its

@@ -39,8 +39,11 @@ type Config struct {
 	// MaxBody is the largest request body in bytes, before and after
 	// decompression; default [DefaultMaxBody].
 	MaxBody int64
-	// Gate decides who may do what; nil: everybody may do everything.
+	// Gate asks for credentials and decides who may do what; nil: everybody
+	// may do everything.
 	Gate Gate
+	// Limiter is asked after the gate, whether it is too often; nil: never.
+	Limiter Gate
 	// Fits reports whether an answer of these bytes gets through the gateway
 	// in front; nil: all do. binary says that it goes as base64.
 	Fits func(body []byte, binary bool) bool

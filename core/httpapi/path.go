@@ -38,6 +38,9 @@ type target struct {
 	name string
 }
 
+// page reports whether people or load balancers are answered, not clients.
+func (t target) page() bool { return t.resource == resourceNone || t.resource >= resourceDashboard }
+
 func (t target) key() eureka.Key { return eureka.Key{App: t.app, ID: t.name} }
 
 // prefixes are where the protocol is served: Spring Cloud's, and Netflix's

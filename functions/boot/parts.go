@@ -146,6 +146,7 @@ func (p *Parts) api(cache *readcache.Cache) http.Handler {
 		}),
 		Cache:   cache,
 		Gate:    p.gate(),
+		Limiter: p.Limiter,
 		Limits:  wire.Limits{MaxMetadata: p.Config.MaxMetadata},
 		MaxBody: p.Config.MaxBody,
 		Fits:    p.Fits,
@@ -160,21 +161,13 @@ func (p *Parts) api(cache *readcache.Cache) http.Handler {
 
 // gate returns the gate before the API; nil where everybody may do everything.
 func (p *Parts) gate() httpapi.Gate {
-	var gates httpapi.Gates
 	switch {
 	case p.Config.Anonymous:
-	case p.Guard == nil:
-		gates = append(gates, access.New(access.Config{Now: p.Now, Logger: p.Log}))
-	default:
-		gates = append(gates, p.Guard)
-	}
-	if p.Limiter != nil {
-		gates = append(gates, p.Limiter)
-	}
-	if gates == nil {
 		return nil
+	case p.Guard == nil:
+		return access.New(access.Config{Now: p.Now, Logger: p.Log}) // admits nobody
 	}
-	return gates
+	return p.Guard
 }
 
 func (p *Parts) cache(fresh *freshness) *readcache.Cache {

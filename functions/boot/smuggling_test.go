@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/dashboard"
 	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/storage/memory"
 )
@@ -48,6 +49,7 @@ var oddPaths = []string{
 	"/health%3f/eureka/apps", "/eureka/apps/SHOP%3f/../BILLING/b-1", "/eureka/apps/SHOP%23/BILLING/b-1", "/health%23/../eureka/apps", "/eureka/apps/BILLING%3fSHOP/b-1",
 	// Others.
 	"/eureka/peerreplication/batch/", "/eureka/peerreplication//batch", "/eureka/peerreplication/./batch", "/eureka/peerreplication/batch%2f", "/eureka/peerreplication/batch;x", "/eureka/PeerReplication/batch",
+	"/action", "/action/", "/eureka//action", "/eureka/v2/action", "/ACTION", "/action;x", "/./action", "/health/../action", "/action%00", "/eureka/action%2f", "/eureka/apps/../action",
 	"/", "/eureka", "/eureka/", "/eureka/v2", "/eureka/lastn/", "/status/", "/%", "/eureka/apps/%", "/eureka/apps/%zz/b-1", "/eureka/apps/BILLING/%GG",
 }
 
@@ -131,6 +133,9 @@ func smuggled(method, path string) call {
 	switch {
 	case method == http.MethodPost && strings.Contains(strings.ToLower(path), "batch"):
 		c.body = `{"replicationList": [{"appName": "BILLING", "id": "b-1", "action": "Cancel"}]}`
+	case method == http.MethodPost && strings.Contains(strings.ToLower(path), "action"):
+		c.headers["Content-Type"], c.headers["Sec-Fetch-Site"] = "application/x-www-form-urlencoded", "same-origin"
+		c.body = url.Values{"do": {dashboard.TakeOut}, "app": {"BILLING"}, "id": {"b-1"}}.Encode()
 	case method == http.MethodPost:
 		c.body = registrationOf("BILLING", "b-1")
 	default:
