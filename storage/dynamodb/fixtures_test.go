@@ -54,9 +54,10 @@ func usualSnapshot(n int) *published.Snapshot {
 }
 
 type (
-	row           = delta.Row
-	snapshot      = published.Snapshot
-	snapshotEntry = published.Entry
+	row            = delta.Row
+	unwrittenError = delta.UnwrittenError
+	snapshot       = published.Snapshot
+	snapshotEntry  = published.Entry
 )
 
 // largeEntry is a lease in a snapshot, with everything that a reader sees.

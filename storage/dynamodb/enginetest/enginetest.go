@@ -78,12 +78,20 @@ func DynoxideOn(t testing.TB, file string) Engine {
 	return dynoxide(t, "--db-path", file)
 }
 
-func dynoxide(t testing.TB, options ...string) Engine {
+// DynoxideBinary returns the path of dynoxide's binary, for a test that starts
+// and stops it itself.
+func DynoxideBinary(t testing.TB) string {
 	t.Helper()
 	binary, err := findDynoxide()
 	if err != nil {
 		missing(t, "%v", err)
 	}
+	return binary
+}
+
+func dynoxide(t testing.TB, options ...string) Engine {
+	t.Helper()
+	binary := DynoxideBinary(t)
 	for range 3 { // another process may take the port meanwhile
 		if e, ok := startDynoxide(t, binary, options...); ok {
 			return e

@@ -1,0 +1,178 @@
+package dynamodb_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/core/published"
+	"github.com/eurekaless/registry/storage/dynamodb/enginetest"
+)
+
+// snapshotParts is how many items the snapshot of these tests takes, besides
+// its pointer.
+const snapshotParts = 2
+
+// largeText is one of two that fit into a part.
+var largeText = sync.OnceValue(func() string { return incompressible(200_000) })
+
+// partedSnapshot is a snapshot of a generation, too large for one item.
+func partedSnapshot(generation int) *snapshot {
+	s := &snapshot{Began: began.Add(time.Duration(generation) * time.Minute)}
+	for n := range 2 * snapshotParts {
+		l := usualLease(n)
+		l.Instance.Metadata = map[string]string{"text": largeText(), "generation": fmt.Sprint(generation)}
+		s.Entries = append(s.Entries, snapshotEntry{Key: l.Key, Version: int64(generation), Instance: l.Effective()})
+	}
+	return s
+}
+
+// lookBetween runs a reader before and after each write, one write after
+// another, and has the n-th write (from 0 on; -1: none) and its tries meet a
+// failure.
+type lookBetween struct {
+	mu      sync.Mutex
+	look    func()
+	at      int
+	failure failure
+	// tries counts those of each write, order has the writes as they came.
+	tries map[string]int
+	order []string
+}
+
+func (l *lookBetween) meet(_ int, r *http.Request, send transport) (*http.Response, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	name := r.Header.Get("Amz-Sdk-Invocation-Id")
+	try, known := l.tries[name]
+	if !known {
+		l.order = append(l.order, name)
+	}
+	l.tries[name]++
+	l.look()
+	defer l.look()
+	if l.at >= 0 && l.at < len(l.order) && l.order[l.at] == name {
+		return l.failure(try, r, send)
+	}
+	return send(r)
+}
+
+// TestFaultsOfSnapshots: a reader between any two writes of a snapshot, and
+// after a fault of any of them, gets the old one or the new one, whole; and
+// the new one once that was answered as a success.
+func TestFaultsOfSnapshots(t *testing.T) {
+	enginetest.Each(t, func(t *testing.T, e enginetest.Engine) {
+		f := newFaultRig(t, e)
+		old := partedSnapshot(0)
+		generation := 0
+		for at := range snapshotParts + 1 {
+			for _, fault := range faults {
+				if fault.want == nil && at != snapshotParts {
+					continue // parts are alike; the pointer is what it hangs on
+				}
+				t.Run(fmt.Sprintf("write %d, %s", at, fault.name), func(t *testing.T) {
+					require.NoError(t, f.sound.PutSnapshot(t.Context(), old))
+					generation++
+					next := partedSnapshot(generation)
+					looks := 0
+					between := &lookBetween{at: at, failure: fault.failure, tries: map[string]int{}, look: func() {
+						looks++
+						f.requireOldOrNew(t, old, next)
+					}}
+					ctx, cancel := fault.within(t)
+					defer cancel()
+					f.network.fail(between.meet)
+					err := f.store.PutSnapshot(ctx, next)
+					f.network.fail(nil)
+
+					requireOnly(t, fault.want, err)
+					assert.Greater(t, looks, 2)
+					got := f.requireOldOrNew(t, old, next)
+					if err == nil {
+						assert.Equal(t, next.Began, got.Began)
+						assert.GreaterOrEqual(t, looks, 2*(snapshotParts+1))
+					}
+					if at < snapshotParts && err != nil {
+						assert.Equal(t, old.Began, got.Began, "the pointer is the last to be written")
+					}
+				})
+			}
+		}
+	})
+}
+
+// requireOldOrNew returns what a reader finds.
+func (f *faultRig) requireOldOrNew(t *testing.T, old, next *snapshot) *snapshot {
+	t.Helper()
+	got, err := f.sound.Snapshot(context.WithoutCancel(t.Context()))
+	require.NoError(t, err)
+	want := old
+	if got.Began.Equal(next.Began) {
+		want = next
+	}
+	require.True(t, got.Began.Equal(want.Began))
+	require.Len(t, got.Entries, len(want.Entries))
+	for i, e := range got.Entries {
+		require.Equal(t, want.Entries[i].Key, e.Key)
+		require.Equal(t, want.Entries[i].Version, e.Version)
+		require.Equal(t, want.Entries[i].Instance.Metadata, e.Instance.Metadata)
+	}
+	return got
+}
+
+// TestFaultsOfStatistics: statistics and recent events are one item each, the
+// old one or the new one.
+func TestFaultsOfStatistics(t *testing.T) {
+	statistics := func(n int) published.Statistics {
+		return published.Statistics{Pass: began.UTC().Add(time.Duration(n) * time.Minute), Leases: n, Enabled: true}
+	}
+	recent := func(n int) published.Recent {
+		return published.Recent{
+			Registered: []published.Event{{Time: began.UTC(), Key: usualLease(n).Key}},
+			Cancelled:  []published.Event{{Time: began.UTC(), Key: usualLease(n + 1).Key}},
+		}
+	}
+	enginetest.Each(t, func(t *testing.T, e enginetest.Engine) {
+		f := newFaultRig(t, e)
+		for n, fault := range faults {
+			t.Run(fault.name, func(t *testing.T) {
+				old, next := 1000*n, 1000*n+1
+				require.NoError(t, f.sound.PutStatistics(t.Context(), statistics(old)))
+				require.NoError(t, f.sound.PutRecent(t.Context(), recent(old)))
+
+				f.putUnder(t, &fault, func(ctx context.Context) error { return f.store.PutStatistics(ctx, statistics(next)) }, func(succeeded bool) {
+					got, err := f.sound.Statistics(t.Context())
+					require.NoError(t, err)
+					assert.True(t, got == statistics(next) || !succeeded && got == statistics(old), "%+v", got)
+				})
+				f.putUnder(t, &fault, func(ctx context.Context) error { return f.store.PutRecent(ctx, recent(next)) }, func(succeeded bool) {
+					got, err := f.sound.Recent(t.Context())
+					require.NoError(t, err)
+					wanted := []any{recent(next)}
+					if !succeeded {
+						wanted = append(wanted, recent(old))
+					}
+					assert.Contains(t, wanted, got)
+				})
+			})
+		}
+	})
+}
+
+// putUnder publishes under a fault and looks at what is there then.
+func (f *faultRig) putUnder(t *testing.T, fault *fault, put func(context.Context) error, look func(succeeded bool)) {
+	t.Helper()
+	ctx, cancel := fault.within(t)
+	defer cancel()
+	f.network.fail(fault.failure)
+	err := put(ctx)
+	f.network.fail(nil)
+	requireOnly(t, fault.want, err)
+	look(err == nil)
+}
