@@ -17,6 +17,7 @@ package readcache
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync/atomic"
@@ -210,12 +211,13 @@ func (c *Cache) turn(ctx context.Context, now time.Time) {
 }
 
 // replace makes the view of a boundary the current one. old is the one before,
-// or nil.
+// or nil; it is of no use when a row that it lacks may have left the delta's
+// window already (TestThaw).
 func (c *Cache) replace(ctx context.Context, old *View, boundary, began time.Time) (*View, error) {
 	var s *state
 	var err error
 	t := Turn{Boundary: boundary}
-	if old == nil || boundary.Sub(old.boundary) > c.cfg.Retention {
+	if old == nil || boundary.Sub(old.boundary) > c.cfg.Retention-overlap {
 		s, err = c.load(ctx, boundary, &t)
 	} else {
 		s, err = c.refresh(ctx, old, boundary, &t)
@@ -243,7 +245,7 @@ func (c *Cache) scan(ctx context.Context) (*View, error) {
 	now := c.cfg.Now()
 	leases, err := c.cfg.Source.Scan(ctx)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("scan for view: %w", err)
 	}
 	s := newState(leaseEntries(leases), now)
 	return newView(s, now, now, &documents{}, &c.deflaters), nil

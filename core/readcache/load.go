@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
 )
 
@@ -46,21 +47,41 @@ type Turn struct {
 // load returns the state of a boundary read anew: a base, and the rows of the
 // retention, which complete it and are the delta.
 func (c *Cache) load(ctx context.Context, boundary time.Time, t *Turn) (*state, error) {
-	base, err := c.base(ctx, boundary, t)
+	base, began, err := c.base(ctx, boundary, t)
 	if err != nil {
 		return nil, err
 	}
-	return c.apply(ctx, base, boundary.Add(-c.cfg.Retention), boundary, t)
+	rows, err := c.rows(ctx, boundary.Add(-c.cfg.Retention), boundary)
+	if err != nil {
+		return nil, err
+	}
+	return c.apply(base, base.known(rows, began.Add(-overlap)), boundary, t), nil
+}
+
+// known returns the rows without those that s cannot have missed, written
+// before it was read, and yet does not hold: they are stream records that were
+// repeated after their lease and its version had left the table by its TTL.
+// Nothing in s would keep such a row from bringing the lease back
+// (TestOldRecordBringsNobodyBack).
+func (s *state) known(rows []delta.Row, read time.Time) []delta.Row {
+	return slices.DeleteFunc(rows, func(r delta.Row) bool {
+		if !r.Written.Before(read) {
+			return false
+		}
+		held, _ := s.held(s.application(r.Key.App), r.Key)
+		return r.Version > held.version && (held.instance != nil || !r.Deleted())
+	})
 }
 
 // base returns the published snapshot, or where there is none that the rows of
-// the retention complete, what a scan finds. Either may be ahead of the
-// boundary. The view is ahead then, until its rows are within the boundary;
-// versions keep it from going back (TestColdContainerAhead).
-func (c *Cache) base(ctx context.Context, boundary time.Time, t *Turn) (*state, error) {
+// the retention complete, what a scan finds; and when its reading began, on
+// the clock of who read. Either may be ahead of the boundary. The view is
+// ahead then, until its rows are within the boundary; versions keep it from
+// going back (TestColdContainerAhead).
+func (c *Cache) base(ctx context.Context, boundary time.Time, t *Turn) (*state, time.Time, error) {
 	s, err := c.cfg.Source.Snapshot(ctx)
 	if err != nil && !errors.Is(err, eureka.ErrNoSnapshot) {
-		return nil, fmt.Errorf("read snapshot: %w", err)
+		return nil, time.Time{}, fmt.Errorf("load view: %w", err)
 	}
 	if err == nil && !s.Began.Add(-snapshotOverlap).Before(boundary.Add(-c.cfg.Retention)) {
 		t.Origin = FromSnapshot
@@ -70,12 +91,13 @@ func (c *Cache) base(ctx context.Context, boundary time.Time, t *Turn) (*state, 
 				entries[i].Instance = Settled(e.Instance)
 			}
 		}
-		return newState(entries, boundary), nil
+		return newState(entries, boundary), s.Began, nil
 	}
 	t.Origin = FromScan
+	began := c.cfg.Now()
 	leases, err := c.cfg.Source.Scan(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("scan leases: %w", err)
+		return nil, time.Time{}, fmt.Errorf("load view: %w", err)
 	}
 	entries := leaseEntries(leases)
 	for _, e := range entries {
@@ -83,7 +105,7 @@ func (c *Cache) base(ctx context.Context, boundary time.Time, t *Turn) (*state, 
 			e.Instance.Lease.LastRenewed = e.Instance.Lease.Registered // as Settled, on a copy of its own
 		}
 	}
-	return newState(entries, boundary), nil
+	return newState(entries, boundary), began, nil
 }
 
 // refresh returns the state of a boundary made from an earlier view.
@@ -91,7 +113,11 @@ func (c *Cache) refresh(ctx context.Context, v *View, boundary time.Time, t *Tur
 	t.Origin = FromDeltas
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.RefreshTimeout)
 	defer cancel()
-	return c.apply(ctx, v.state, v.boundary.Add(-overlap), boundary, t)
+	rows, err := c.rows(ctx, v.boundary.Add(-overlap), boundary)
+	if err != nil {
+		return nil, err
+	}
+	return c.apply(v.state, rows, boundary, t), nil
 }
 
 // early returns a context that ends before ctx does, in time to answer with
@@ -104,13 +130,18 @@ func early(ctx context.Context) (context.Context, context.CancelFunc) {
 	return ctx, func() {}
 }
 
-// apply returns the state after the rows written after since, up to boundary.
-func (c *Cache) apply(ctx context.Context, s *state, since, boundary time.Time, t *Turn) (*state, error) {
+// rows reads the rows written after since, up to boundary.
+func (c *Cache) rows(ctx context.Context, since, boundary time.Time) ([]delta.Row, error) {
 	rows, err := c.cfg.Source.Deltas(ctx, since, boundary)
 	if err != nil {
-		return nil, fmt.Errorf("read deltas: %w", err)
+		return nil, fmt.Errorf("bring view up to %s: %w", boundary.Format(time.RFC3339), err)
 	}
+	return rows, nil
+}
+
+// apply returns the state after rows.
+func (c *Cache) apply(s *state, rows []delta.Row, boundary time.Time, t *Turn) *state {
 	t.Rows = len(rows)
 	s, t.Changed = s.apply(rows, boundary, c.cfg.Retention)
-	return s, nil
+	return s
 }

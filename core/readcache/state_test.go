@@ -148,15 +148,6 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-func TestDeltaVersion(t *testing.T) {
-	_, none := asView(fold()).changes()
-	assert.Positive(t, none)
-	_, one := asView(fold([]delta.Row{row("A", "1", 1, eureka.Up, 1)})).changes()
-	assert.Greater(t, one, none)
-	_, two := asView(fold([]delta.Row{row("A", "1", 1, eureka.Up, 1), row("A", "0", 1, eureka.Up, 2)})).changes()
-	assert.Greater(t, two, one)
-}
-
 // TestTombstonesAreForgotten: not before an hour, and then for good.
 func TestTombstonesAreForgotten(t *testing.T) {
 	s := newState([]published.Entry{{Key: eureka.NewKey("A", "old"), Version: 9}}, start)

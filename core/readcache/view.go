@@ -13,7 +13,9 @@ import (
 
 // Versions that answers carry in versions__delta, as recorded of the stock
 // server. Clients look at the sign alone: -1 means that there are no deltas.
-// That of a delta grows with each change.
+// But some pass over a delta of the version and hash code that they had last,
+// so that of a delta is another with each turn that has changes to show
+// (TestDeltaVersion).
 const (
 	allVersion = 1
 	vipVersion = -1
@@ -160,8 +162,8 @@ func (v *View) list(e wire.Encoding, applications func() eureka.Applications) ma
 	}}
 }
 
-// changes returns what the delta holds and its version, the time at which the
-// last of it was written.
+// changes returns what the delta holds and its version, the boundary. The time of
+// its last row would not do: a row that became visible late may be older.
 func (v *View) changes() ([]eureka.Application, int64) {
 	var out []eureka.Application
 	version := int64(allVersion)
@@ -171,7 +173,7 @@ func (v *View) changes() ([]eureka.Application, int64) {
 		}
 		last := &out[len(out)-1]
 		last.Instances = append(last.Instances, r.instance)
-		version = max(version, r.written.UnixMilli())
+		version = v.boundary.UnixMilli()
 	}
 	return out, version
 }
