@@ -68,12 +68,12 @@ func serveAll(ctx context.Context, p *process, listener net.Listener, handler ht
 // apiHandler is the core's handler, or a gateway before the Lambda handlers.
 func apiHandler(p *process, parts *boot.Parts) http.Handler {
 	if !p.config.LocalEvents {
-		return parts.API()
+		return limitTime(parts.API())
 	}
 	parts.Fits = gateway.Fits
 	read, write := parts.Read(), parts.Write()
 	return apigateway.New(func(method string) apigateway.Function {
-		if method == http.MethodGet || method == http.MethodHead {
+		if readOnly(method) {
 			return read
 		}
 		return write

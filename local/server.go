@@ -17,6 +17,9 @@ const (
 	// bodyTimeout bounds a whole request, so that nobody holds a connection by
 	// sending a byte now and then.
 	bodyTimeout = 30 * time.Second
+	// writeTime and readTime are the template's timeouts of the functions.
+	writeTime = 10 * time.Second
+	readTime  = 20 * time.Second
 	// answerTimeout bounds handling and sending of an answer.
 	answerTimeout = 90 * time.Second
 	idleTimeout   = 2 * time.Minute
@@ -57,6 +60,23 @@ func serveHTTP(ctx context.Context, listener net.Listener, handler http.Handler,
 	}
 	return <-stopped
 }
+
+// limitTime gives each request the time that its function has on AWS, so that an
+// engine that does not answer costs a client no more than that (TestEngineAway).
+func limitTime(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		limit := writeTime
+		if readOnly(r.Method) {
+			limit = readTime
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), limit)
+		defer cancel()
+		next.ServeHTTP(w, r.WithContext(ctx))
+	})
+}
+
+// readOnly reports whether a method is the read function's.
+func readOnly(method string) bool { return method == http.MethodGet || method == http.MethodHead }
 
 // limitConnections bounds how many accepted connections are open at once.
 func limitConnections(listener net.Listener, n int) net.Listener {
