@@ -44,6 +44,10 @@ type Config struct {
 	Gate Gate
 	// Limiter is asked after the gate, whether it is too often; nil: never.
 	Limiter Gate
+	// SharedCaching says that lists may be kept by caches which serve several
+	// clients. Where credentials are asked for, the caches' key must hold
+	// Authorization, as the answers' Vary says.
+	SharedCaching bool
 	// Fits reports whether an answer of these bytes gets through the gateway
 	// in front; nil: all do. binary says that it goes as base64.
 	Fits func(body []byte, binary bool) bool
@@ -63,6 +67,8 @@ type Handler struct {
 	routes  map[routeKey]Route
 	methods map[resource]string
 	origins *http.CrossOriginProtection
+	// vary is that of lists.
+	vary string
 }
 
 // New returns a handler for cfg.
@@ -79,7 +85,10 @@ func New(cfg Config) *Handler {
 	h := &Handler{
 		cfg: cfg, started: cfg.Now(),
 		routes: map[routeKey]Route{}, methods: map[resource]string{},
-		origins: http.NewCrossOriginProtection(),
+		origins: http.NewCrossOriginProtection(), vary: vary,
+	}
+	if cfg.Gate != nil {
+		h.vary = varyByCredentials
 	}
 	for _, r := range Routes() {
 		h.add(r, r.Method)

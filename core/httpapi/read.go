@@ -11,8 +11,13 @@ import (
 	"github.com/eurekaless/registry/core/wire"
 )
 
-// vary names the headers that choose a representation, for caches.
-const vary = "Accept, Accept-Encoding, X-Eureka-Accept"
+// vary names the headers that choose a representation, for caches;
+// varyByCredentials is the same where not everybody may read: a cache must not
+// answer one who was not asked for credentials, or has others, from its copy.
+const (
+	vary              = "Accept, Accept-Encoding, X-Eureka-Accept"
+	varyByCredentials = vary + ", Authorization"
+)
 
 // applications answers GET /apps.
 func (h *Handler) applications(w http.ResponseWriter, r *http.Request, _ target) error {
@@ -87,7 +92,7 @@ func (h *Handler) writeBody(w http.ResponseWriter, r *http.Request, v *readcache
 		return nil
 	}
 	data := b.Bytes(zipped)
-	if h.cfg.Fits != nil && !h.cfg.Fits(data, zipped) {
+	if !h.fits(b, zipped) {
 		header.Del("ETag")
 		h.cfg.Logger.WarnContext(r.Context(), "answer too large for the gateway",
 			"path", r.URL.Path, "bytes", len(data), "gzip", zipped)
@@ -98,23 +103,59 @@ func (h *Handler) writeBody(w http.ResponseWriter, r *http.Request, v *readcache
 	}
 	header.Set("Content-Type", encoding(r).Format.ContentType())
 	header.Set("Content-Length", strconv.Itoa(len(data)))
-	if r.Method != http.MethodHead {
+	switch to, ok := w.(BodyWriter); {
+	case r.Method == http.MethodHead:
+	case ok:
+		to.WriteBody(b, zipped)
+	default:
 		w.Write(data) // a client that is gone needs no answer
 	}
 	return nil
 }
 
-// describe sets the headers that say how old a view is and how long it lasts.
+// BodyWriter is what an [http.ResponseWriter] may be that has a use for the body
+// of a list itself: what it made of the same one before serves again. The
+// answer's headers are set when it is called.
+type BodyWriter interface {
+	// WriteBody answers as Write does with b.Bytes(gzip).
+	WriteBody(b *readcache.Body, gzip bool)
+}
+
+// fitsKey is under what a body remembers whether it fits.
+type fitsKey struct{ gzip bool }
+
+// fits reports whether a body gets through the gateway; finding out means to
+// read it.
+func (h *Handler) fits(b *readcache.Body, gzip bool) bool {
+	return h.cfg.Fits == nil || b.Memo(fitsKey{gzip}, func() any { return h.cfg.Fits(b.Bytes(gzip), gzip) }).(bool)
+}
+
+// describe sets the headers that say how old a view is, how long it lasts and
+// who may keep it.
 func (h *Handler) describe(header http.Header, v *readcache.View) {
 	now := h.cfg.Now()
-	header.Set("Vary", vary)
-	if left := v.NextTurn().Sub(now); left > 0 && !v.Stale() {
-		header.Set("Cache-Control", "private, max-age="+seconds(left))
-	} else {
-		header.Set("Cache-Control", "private, no-cache")
-	}
+	header.Set("Vary", h.vary)
+	header.Set("Cache-Control", h.cacheControl(v, now))
 	if v.Stale() {
 		header.Set("Registry-Age", seconds(v.Age(now)))
+	}
+}
+
+// cacheControl returns for how long an answer of a view may be kept: until the
+// view is to be replaced, in whole seconds and rounded up. Rounded down, a cache
+// would come back for the same view a moment before its end, and in the last
+// second keep nothing at all (TestEdge).
+func (h *Handler) cacheControl(v *readcache.View, now time.Time) string {
+	left := int64(math.Ceil(v.NextTurn().Sub(now).Seconds()))
+	switch age := strconv.FormatInt(left, 10); {
+	case (left <= 0 || v.Stale()) && h.cfg.SharedCaching:
+		return "public, no-cache"
+	case left <= 0 || v.Stale():
+		return "private, no-cache"
+	case h.cfg.SharedCaching:
+		return "public, max-age=" + age + ", s-maxage=" + age
+	default:
+		return "private, max-age=" + age
 	}
 }
 

@@ -59,6 +59,8 @@ type Config struct {
 	Listen       string
 	LocalEvents  bool
 	EngineListen string
+	// EdgeCaching lets shared caches keep lists that need credentials.
+	EdgeCaching bool
 	// RateLimit is how many reads a second the local process answers a client;
 	// 0: any number. PrivilegedClients are names of clients that it does not
 	// count.

@@ -150,7 +150,9 @@ func (p *Parts) api(cache *readcache.Cache) http.Handler {
 		Limits:  wire.Limits{MaxMetadata: p.Config.MaxMetadata},
 		MaxBody: p.Config.MaxBody,
 		Fits:    p.Fits,
-		Region:  p.Config.Region, Environment: p.Environment,
+
+		SharedCaching: p.Config.Anonymous || p.Config.EdgeCaching,
+		Region:        p.Config.Region, Environment: p.Environment,
 		Now: p.Now, Logger: p.Log,
 	}
 	if cache != nil {

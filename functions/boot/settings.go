@@ -119,6 +119,8 @@ func Settings() []Setting {
 			"file with the credentials", text(func(c *Config) *string { return &c.CredentialsFile })},
 		{"REGISTRY_ANONYMOUS", "false", "true", served | Local,
 			"serve without credentials; only where it is set by hand, or on a loopback address without credentials", boolean(func(c *Config) *bool { return &c.Anonymous })},
+		{"REGISTRY_EDGE_CACHING", "false", "", Read | Local,
+			"let shared caches in front keep lists that need credentials; their key must hold Authorization and all that Vary names. Lists that anybody may read are always theirs to keep", boolean(func(c *Config) *bool { return &c.EdgeCaching })},
 		{"REGISTRY_RATE_LIMIT", "", "", Local,
 			"reads a second that a client is answered, by its DiscoveryIdentity-Name, else by its address; unset: any number", perSecond(func(c *Config) *float64 { return &c.RateLimit })},
 		{"REGISTRY_PRIVILEGED_CLIENTS", "", "", Local,

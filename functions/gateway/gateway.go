@@ -10,7 +10,6 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -54,8 +53,8 @@ func New(cfg Config) *Handler {
 // Invoke answers one event. An error means that the payload is no gateway's
 // event; whatever is wrong with the request itself is an answer.
 func (h *Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
-	var ev event
-	if err := json.Unmarshal(payload, &ev); err != nil {
+	ev, err := decode(payload)
+	if err != nil {
 		return nil, fmt.Errorf("decode gateway event: %w", err)
 	}
 	if err := ev.recognize(); err != nil {

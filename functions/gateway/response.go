@@ -4,21 +4,30 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 
 	"github.com/awslabs/aws-lambda-go-api-proxy/core"
+
+	"github.com/eurekaless/registry/core/readcache"
 )
 
-// recorder takes an answer and makes the envelope for the gateway of it. The
-// api-proxy's writers collect the answer, choose between text and base64, and
-// keep several cookies apart; the recorder gives them the manners of a
-// net/http server, which they lack: a handler that writes nothing answers
-// 200, the first status counts, and HEAD, 204 and 304 have no body (TestManners).
+// recorder takes an answer and makes the envelope for the gateway of it, with
+// the manners of a net/http server: a handler that writes nothing answers 200,
+// the first status counts, and HEAD, 204 and 304 have no body (TestManners).
+//
+// Envelopes of answers without a body and of lists are made here (see
+// envelope); for all others the api-proxy's writers choose between text and
+// base64 and keep several cookies apart.
 type recorder struct {
 	payload  payload
-	inner    http.ResponseWriter
+	header   http.Header
 	status   int
 	bodyless bool
+	written  []byte
+	// list is the body when it is a list's, in one of its codings.
+	list *readcache.Body
+	gzip bool
 }
 
 func newRecorder(p payload) *recorder {
@@ -29,16 +38,11 @@ func newRecorder(p payload) *recorder {
 
 // reset forgets what was written.
 func (w *recorder) reset() {
-	w.status = 0
-	if w.payload == payload2 {
-		w.inner = core.NewProxyResponseWriterV2()
-		return
-	}
-	w.inner = core.NewProxyResponseWriter()
+	w.header, w.status, w.written, w.list = make(http.Header, 16), 0, nil, nil
 }
 
 // Header returns the answer's headers.
-func (w *recorder) Header() http.Header { return w.inner.Header() }
+func (w *recorder) Header() http.Header { return w.header }
 
 // WriteHeader sets the status, once.
 func (w *recorder) WriteHeader(status int) {
@@ -47,7 +51,6 @@ func (w *recorder) WriteHeader(status int) {
 		return
 	}
 	w.status = status
-	w.inner.WriteHeader(status)
 }
 
 // Write adds to the body, where the answer may have one.
@@ -56,17 +59,46 @@ func (w *recorder) Write(b []byte) (int, error) {
 	switch {
 	case w.status == http.StatusNoContent || w.status == http.StatusNotModified:
 		return 0, http.ErrBodyNotAllowed
-	case w.bodyless || len(b) == 0:
+	case w.bodyless:
 		return len(b), nil
 	}
-	return w.inner.Write(b)
+	w.materialize()
+	w.written = append(w.written, b...)
+	return len(b), nil
 }
 
-// envelope ends the answer and returns it as JSON. The length is left to the
-// gateway, which knows it after decoding base64.
+// WriteBody is Write for a list's body, of which it keeps no copy.
+func (w *recorder) WriteBody(b *readcache.Body, gzip bool) {
+	w.WriteHeader(http.StatusOK)
+	if w.status != http.StatusOK || w.bodyless || w.list != nil || w.written != nil {
+		_, _ = w.Write(b.Bytes(gzip)) // whether it may have a body, Write knows
+		return
+	}
+	w.list, w.gzip = b, gzip
+}
+
+// materialize turns a list's body into written bytes, for a handler that
+// writes more after it.
+func (w *recorder) materialize() {
+	if w.list != nil {
+		w.written, w.list = bytes.Clone(w.list.Bytes(w.gzip)), nil
+	}
+}
+
+// envelope ends the answer and returns it as JSON, which the caller must not
+// change. The length is left to the gateway, which knows it after decoding
+// base64.
 func (w *recorder) envelope() ([]byte, error) {
 	w.WriteHeader(http.StatusOK)
-	w.Header().Del("Content-Length")
+	w.header.Del("Content-Length")
+	cookies := w.header["Set-Cookie"] != nil
+	switch {
+	case w.list != nil && !cookies:
+		return w.ready(), nil
+	case w.list == nil && len(w.written) == 0 && !cookies:
+		return append(w.appendHead(nil), emptyTail...), nil
+	}
+	w.materialize()
 	response, err := w.response()
 	if err != nil {
 		return nil, fmt.Errorf("make the gateway's answer: %w", err)
@@ -81,15 +113,30 @@ func (w *recorder) envelope() ([]byte, error) {
 	return out.Bytes(), nil
 }
 
+// proxyWriter is one of the api-proxy's writers.
+type proxyWriter[R any] interface {
+	http.ResponseWriter
+	GetProxyResponse() (R, error)
+}
+
 // response returns the answer in the form of the request's payload format.
 func (w *recorder) response() (any, error) {
-	switch inner := w.inner.(type) {
-	case *core.ProxyResponseWriterV2:
-		return inner.GetProxyResponse()
-	case *core.ProxyResponseWriter:
-		return inner.GetProxyResponse()
+	if w.payload == payload2 {
+		return through(w, core.NewProxyResponseWriterV2())
 	}
-	return nil, fmt.Errorf("no such writer: %T", w.inner)
+	return through(w, core.NewProxyResponseWriter())
+}
+
+// through writes the answer to one of the api-proxy's writers.
+func through[R any](w *recorder, to proxyWriter[R]) (any, error) {
+	maps.Copy(to.Header(), w.header)
+	to.WriteHeader(w.status)
+	if len(w.written) > 0 {
+		if _, err := to.Write(w.written); err != nil {
+			return nil, err
+		}
+	}
+	return to.GetProxyResponse()
 }
 
 // writeError answers as the API does: JSON with one member, error.

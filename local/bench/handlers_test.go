@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -113,12 +114,24 @@ func (s *stage) measure(b *testing.B, h handler, r func(i int) request) {
 	b.ReportAllocs()
 	b.ReportMetric(float64(size), "answer-bytes")
 	i := 0
+	before := processorTime(b)
 	for b.Loop() {
 		if _, err := h.Invoke(b.Context(), events[i%len(events)]); err != nil {
 			b.Fatal(err)
 		}
 		i++
 	}
+	b.ReportMetric(float64((processorTime(b)-before).Nanoseconds())/float64(b.N), "cpu-ns/op")
+}
+
+// processorTime is what this process has used so far, garbage collection
+// included: on a machine that others use too it says more than the time that
+// went by.
+func processorTime(b *testing.B) time.Duration {
+	b.Helper()
+	used, err := readProcess(os.Getpid())
+	require.NoError(b, err)
+	return used.processor
 }
 
 // event is the request as an HTTP API hands it on.
