@@ -35,7 +35,7 @@ func TestAllPhasesAskWhatTheySay(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 10, asked["POST /eureka/apps/SERVICE-0000"])
 	assert.Equal(t, 2, asked["POST /eureka/apps/SERVICE-0001"])
-	assert.NotZero(t, asked["PUT /eureka/apps/SERVICE-0001/host-000011:service-0001:8080"])
+	assert.NotZero(t, asked["PUT /eureka/apps/SERVICE-0000/host-000000:service-0000:8080"])
 	assert.NotZero(t, asked["GET /eureka/apps"])
 	assert.NotZero(t, asked["GET /eureka/apps/delta"])
 	assert.NotZero(t, asked["GET /eureka/apps/SERVICE-0000"])
