@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/eurekaless/registry/functions/boot"
@@ -47,7 +48,8 @@ func usage(out io.Writer) {
 
 // help tells about one command and its settings.
 func help(out io.Writer, cmd *command) {
-	fmt.Fprintf(out, "usage: registry %s\n%s\n", cmd.name, cmd.more)
+	fmt.Fprintf(out, "usage: registry %s%s\n%s\n", cmd.name, commandLine(cmd), cmd.more)
+	helpFlags(out, cmd)
 	if cmd.reads == nil {
 		return
 	}
@@ -59,6 +61,28 @@ func help(out io.Writer, cmd *command) {
 		}
 	}
 	table.Flush()
+}
+
+// commandLine names what a command takes from the command line.
+func commandLine(cmd *command) string {
+	if cmd.takes == nil {
+		return ""
+	}
+	names := cmd.takes.operands
+	if cmd.takes.flags != nil {
+		names = append([]string{"[flags]"}, names...)
+	}
+	return " " + strings.Join(names, " ")
+}
+
+func helpFlags(out io.Writer, cmd *command) {
+	if cmd.takes == nil || cmd.takes.flags == nil {
+		return
+	}
+	fmt.Fprint(out, "\nflags:\n")
+	flags := declare(cmd, &given{})
+	flags.SetOutput(out)
+	flags.PrintDefaults()
 }
 
 func readsAll(boot.Setting) bool { return true }

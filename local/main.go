@@ -5,8 +5,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"log/slog"
@@ -26,15 +24,20 @@ type command struct {
 	// reads reports whether it reads a setting of the local process; nil: it
 	// reads none, and works whatever they are.
 	reads func(boot.Setting) bool
+	// takes is what it takes from the command line beside --help; nil: nothing.
+	takes *arguments
 	run   func(ctx context.Context, p *process) error
 }
 
 func commands() []command {
 	return []command{
-		{"serve", "the registry as one process (the default)", serveHelp, readsAll, serve},
-		{"engine", "only the embedded DynamoDB engine, for other processes", engineHelp, engineReads, runEngine},
-		{"pump", "only the stream poller and the eviction scheduler", pumpHelp, pumpReads, runPump},
-		{"credentials", "the hash of a password, for the credentials' document", credentialsHelp, nil, runCredentials},
+		{"serve", "the registry as one process (the default)", serveHelp, readsAll, nil, serve},
+		{"engine", "only the embedded DynamoDB engine, for other processes", engineHelp, engineReads, nil, runEngine},
+		{"pump", "only the stream poller and the eviction scheduler", pumpHelp, pumpReads, nil, runPump},
+		{"credentials", "the hash of a password, for the credentials' document", credentialsHelp, nil, nil, runCredentials},
+		{"import", "mirror another Eureka server into a registry", importHelp, nil, importArguments, runImport},
+		{"compare", "the differences of two registries", compareHelp, nil, compareArguments, runCompare},
+		{"export", "all leases as JSON", exportHelp, exportReads, nil, runExport},
 	}
 }
 
@@ -44,6 +47,8 @@ type process struct {
 	log    *slog.Logger
 	in     io.Reader
 	out    io.Writer
+	// given is what the command line gave.
+	given given
 }
 
 func main() {
@@ -67,7 +72,8 @@ func run(ctx context.Context, args []string, lookup boot.Lookup, out, errOut io.
 		usage(out)
 		return 0
 	}
-	if code, done := parseFlags(cmd, args, out, errOut); done {
+	given, code, done := parseFlags(cmd, args, out, errOut)
+	if done {
 		return code
 	}
 	config, err := boot.Load(lookup, boot.Local)
@@ -80,6 +86,7 @@ func run(ctx context.Context, args []string, lookup boot.Lookup, out, errOut io.
 		log:    slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: config.LogLevel})),
 		in:     os.Stdin,
 		out:    out,
+		given:  given,
 	}
 	if err := cmd.run(ctx, p); err != nil {
 		fmt.Fprintf(errOut, "%s: %v\n", cmd.name, err)
@@ -108,28 +115,4 @@ func choose(args []string) (*command, []string, error) {
 		return &all[0], args, nil
 	}
 	return nil, nil, fmt.Errorf("no such command: %s", args[0])
-}
-
-// parseFlags reads a sub-command's flags, of which there is only --help: all
-// else is set by the environment. It reports whether that was all.
-func parseFlags(cmd *command, args []string, out, errOut io.Writer) (code int, done bool) {
-	flags := flag.NewFlagSet(cmd.name, flag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	err := flags.Parse(args)
-	if errors.Is(err, flag.ErrHelp) {
-		help(out, cmd)
-		return 0, true
-	}
-	if err == nil && flags.NArg() > 0 {
-		err = fmt.Errorf("unexpected argument: %s", flags.Arg(0))
-		if cmd.reads == nil {
-			err = errors.New("unexpected argument") // it may be a password
-		}
-	}
-	if err != nil {
-		fmt.Fprintf(errOut, "%s: %v\n\n", cmd.name, err)
-		help(errOut, cmd)
-		return 2, true
-	}
-	return 0, false
 }

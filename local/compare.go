@@ -1,0 +1,40 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/eurekaless/registry/local/migration"
+)
+
+const compareHelp = `
+Prints the differences of the registries at two base URLs, an instance and field
+a line, and fails when there are any. What each registry says itself is left
+out: when a lease was renewed, registered or changed there.`
+
+var compareArguments = &arguments{operands: []string{"URL", "URL"}}
+
+// runCompare is the sub-command compare.
+func runCompare(ctx context.Context, p *process) error {
+	a, b, err := peers(p)
+	if err != nil {
+		return err
+	}
+	here, err := migration.List(ctx, a)
+	if err != nil {
+		return err
+	}
+	there, err := migration.List(ctx, b)
+	if err != nil {
+		return err
+	}
+	differences := migration.Compare(here, there)
+	for _, d := range differences {
+		p.say("%s", d)
+	}
+	p.say("%d instances here, %d there, %d differences", len(here), len(there), len(differences))
+	if len(differences) > 0 {
+		return fmt.Errorf("the registries differ")
+	}
+	return nil
+}
