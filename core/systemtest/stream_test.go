@@ -16,6 +16,17 @@ import (
 // more: the template gives records up after 120 s.
 const maxDelay = 100 * time.Second
 
+// longDelay is the same where the stream may do anything: longer than the
+// delta's window.
+const longDelay = 5 * time.Minute
+
+func (s *stream) maxDelay() time.Duration {
+	if s.w.lossy {
+		return longDelay
+	}
+	return maxDelay
+}
+
 // stream carries records from the lease table to the delta table: late, in any
 // order, several times over, and in batches that fail in parts.
 type stream struct {
@@ -63,13 +74,13 @@ func (s *stream) deliver() {
 		}
 	}
 	for i := 0; i < len(s.pending); {
-		if s.w.now.Sub(s.pending[i].made) > maxDelay {
+		if s.w.now.Sub(s.pending[i].made) > s.maxDelay() {
 			batch = append(batch, s.remove(i))
 			continue
 		}
 		i++
 	}
-	s.delivered = slices.DeleteFunc(s.delivered, func(r record) bool { return s.w.now.Sub(r.made) > maxDelay })
+	s.delivered = slices.DeleteFunc(s.delivered, func(r record) bool { return s.w.now.Sub(r.made) > s.maxDelay() })
 	for range s.w.pick(3) {
 		if len(s.delivered) > 0 {
 			s.w.count("record repeated")

@@ -3,6 +3,7 @@ package systemtest
 import (
 	"maps"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -28,6 +29,7 @@ var steps = []weighted{
 	{6, "remove override", (*world).removeOverride},
 	{12, "metadata", (*world).metadata},
 	{8, "pass", (*world).evict},
+	{3, "two passes", (*world).evictTwice},
 	{4, "TTL", (*world).expire},
 	{1, "drought", (*world).drought},
 	{40, "deliver", func(w *world) { w.stream.deliver() }},
@@ -81,6 +83,17 @@ func (w *world) settle() {
 	}
 }
 
+// envSoak makes the long runs of the tests: here 100,000 steps.
+const envSoak = "REGISTRY_TEST_SOAK"
+
+// soakSteps returns how many steps a run has.
+func soakSteps(usual int) int {
+	if os.Getenv(envSoak) != "" {
+		return 100_000
+	}
+	return usual
+}
+
 // TestReadersEqualScan is the promise of the whole: stream records repeated,
 // in parts failed and out of order, and clocks that differ by seconds, leave
 // every reader with exactly what a scan gives, field for field.
@@ -90,8 +103,8 @@ func TestReadersEqualScan(t *testing.T) {
 		seed  uint64
 		steps int
 	}{
-		{"fixed seed", 1, 2_000},
-		{"random seed", rand.Uint64(), 10_000},
+		{"fixed seed", 1, soakSteps(2_000)},
+		{"random seed", rand.Uint64(), soakSteps(10_000)},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -108,7 +121,7 @@ func TestReadersEqualScan(t *testing.T) {
 // healing makes up for it.
 func TestReadersEqualScanAfterLosses(t *testing.T) {
 	t.Parallel()
-	const steps = 3_000
+	steps := soakSteps(3_000)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	w := newWorld(t, rand.New(rand.NewPCG(seed, 0)).IntN, true)
@@ -122,6 +135,7 @@ func TestReadersEqualScanAfterLosses(t *testing.T) {
 func (w *world) run(steps, every int) {
 	for i := range steps {
 		w.step()
+		w.requirePresent()
 		if (i+1)%every == 0 {
 			w.settle()
 		}
@@ -136,7 +150,7 @@ func (w *world) requireEventful(t *testing.T, steps int) {
 	}
 	for what, least := range map[string]int{
 		"register": 30, "renew": 100, "cancel": 5, "override": 10, "remove override": 5, "metadata": 10,
-		"pass": 15, "evicted": 4, "snapshot": 15, "lease removed by TTL": 4,
+		"pass": 15, "two passes at once": 3, "evicted": 4, "snapshot": 15, "lease removed by TTL": 4,
 		"record repeated": 50, "record failed": 4, "record filtered": 100,
 		"turn from deltas": 30, "turn from snapshot": 4, "turn from scan": 2, "turn failed": 1,
 		"full fetch": 10, "delta fetch": 40,
@@ -155,6 +169,7 @@ func TestReadersEqualScanShrinks(t *testing.T) {
 		w.logf = t.Logf
 		for range rapid.IntRange(1, 100).Draw(t, "steps") {
 			w.step()
+			w.requirePresent()
 		}
 		w.settle()
 	})

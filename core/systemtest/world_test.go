@@ -28,6 +28,9 @@ var skews = []time.Duration{-5 * time.Second, 0, 1700 * time.Millisecond, 5 * ti
 // ttlGrace is how long after the end of a lease its TTL lies.
 const ttlGrace = time.Minute
 
+// maxSkew is by how much two functions' clocks may differ.
+const maxSkew = 10 * time.Second
+
 // oneIn is how seldom a call to the tables goes wrong.
 const oneIn = 25
 
@@ -53,6 +56,10 @@ type world struct {
 	stream     *stream
 	containers []*container
 	instances  []*instance
+	// rival, if not nil, is what comes between two calls of an eviction pass.
+	rival func()
+	// wronged are the instances that renewed in time and were evicted.
+	wronged []eureka.Key
 	// happened counts what happened, to show that a run was not idle.
 	happened map[string]int
 }
@@ -62,6 +69,11 @@ type instance struct {
 	key eureka.Key
 	// dirty is the timestamp of its last registration that was accepted.
 	dirty time.Time
+	// present: a registration was acknowledged, and since then neither was it
+	// cancelled nor did its lease run out. renewed is when it last renewed, on
+	// the right clock.
+	present bool
+	renewed time.Time
 }
 
 // newWorld returns a world with nothing in it.
@@ -87,7 +99,7 @@ func newWorld(t require.TestingT, pick func(n int) int, lossy bool) *world {
 		}
 		cfg.Now, cfg.Seed = w.clock(skew), func() uint64 { return uint64(w.pick(1 << 20)) }
 		cfg.Concurrency = 1 // a run must repeat itself
-		cfg.Policy.ClockAllowance = 5 * time.Second
+		cfg.Policy.ClockAllowance = maxSkew
 		cfg.Policy.SelfPreservation = i == 0
 		runner, err := eviction.New(cfg)
 		require.NoError(t, err)
@@ -118,7 +130,21 @@ func (w *world) clock(skew time.Duration) func() time.Time {
 func (w *world) advance(d time.Duration) { w.now = w.now.Add(d) }
 
 // fault decides what goes wrong with a call to the tables.
-func (w *world) fault(op storage.Operation, _ eureka.Key) faulty.Fault {
+func (w *world) fault(op storage.Operation, key eureka.Key) faulty.Fault {
+	f := w.failure(op)
+	if op == storage.Evict {
+		f.After = w.watchEviction(key)
+	}
+	if w.rival != nil && w.chance(3) {
+		rival := w.rival
+		w.rival = nil
+		f.Before = func(context.Context) { rival() }
+	}
+	return f
+}
+
+// failure decides how a call ends.
+func (w *world) failure(op storage.Operation) faulty.Fault {
 	if w.calm || w.pick(oneIn) != 0 {
 		return faulty.Fault{}
 	}
@@ -126,6 +152,55 @@ func (w *world) fault(op storage.Operation, _ eureka.Key) faulty.Fault {
 	kind := kinds[w.pick(len(kinds))]
 	w.count(fmt.Sprintf("%s %s", op, kind))
 	return faulty.Fault{Kind: kind}
+}
+
+// watchEviction returns what holds an eviction, once it was made or not, to the
+// promise that nobody who renews in time is evicted.
+func (w *world) watchEviction(key eureka.Key) func(context.Context) {
+	before := w.live()
+	return func(context.Context) {
+		i, l := w.named(key), before[key]
+		if l == nil || w.live()[key] != nil {
+			return
+		}
+		if w.now.Sub(i.renewed) < l.Duration {
+			w.wronged = append(w.wronged, key) // told later: the pass calls from a goroutine of its own
+		}
+		i.present = false
+	}
+}
+
+// live returns the leases by their keys.
+func (w *world) live() map[eureka.Key]*lease.Lease {
+	live := map[eureka.Key]*lease.Lease{}
+	for _, l := range w.scan() {
+		if !l.Tombstone() {
+			live[l.Key] = &l
+		}
+	}
+	return live
+}
+
+// requirePresent holds that nobody who renews is evicted and nothing
+// acknowledged is lost.
+func (w *world) requirePresent() {
+	require.Empty(w.t, w.wronged, "renewed in time and evicted")
+	live := w.live()
+	for _, i := range w.instances {
+		if i.present {
+			require.Contains(w.t, live, i.key, "its registration was acknowledged")
+		}
+	}
+}
+
+// named returns the instance of a key; tests may have others than the world's.
+func (w *world) named(key eureka.Key) *instance {
+	for _, i := range w.instances {
+		if i.key == key {
+			return i
+		}
+	}
+	return &instance{key: key}
 }
 
 func (w *world) count(what string) {
@@ -180,28 +255,39 @@ func (w *world) register() {
 	if w.chance(2) {
 		info.Metadata = map[string]string{"version": fmt.Sprint(w.pick(100))}
 	}
-	if w.done("register", i.key, w.writer().Register(context.Background(), info)) && dirty.After(i.dirty) {
+	if !w.done("register", i.key, w.writer().Register(context.Background(), info)) {
+		return
+	}
+	i.present, i.renewed = true, w.now
+	if dirty.After(i.dirty) {
 		i.dirty = dirty
 	}
 }
 
 func (w *world) renew() {
-	i := w.instance()
-	w.done("renew", i.key, w.writer().Renew(context.Background(), i.key, i.dirty))
+	w.heartbeat(w.instance())
+}
+
+func (w *world) heartbeat(i *instance) {
+	if w.done("renew", i.key, w.writer().Renew(context.Background(), i.key, i.dirty)) {
+		i.renewed = w.now
+	}
 }
 
 // renewAll is a turn of heartbeats of most instances.
 func (w *world) renewAll() {
 	for _, i := range w.instances {
 		if !w.chance(4) {
-			w.done("renew", i.key, w.writer().Renew(context.Background(), i.key, i.dirty))
+			w.heartbeat(i)
 		}
 	}
 }
 
 func (w *world) cancel() {
-	key := w.instance().key
-	w.done("cancel", key, w.writer().Cancel(context.Background(), key))
+	i := w.instance()
+	err := w.writer().Cancel(context.Background(), i.key)
+	w.done("cancel", i.key, err)
+	i.present = false // done, or nobody knows
 }
 
 func (w *world) override() {
@@ -240,6 +326,17 @@ func (w *world) evict() {
 	}
 }
 
+// evictTwice runs both eviction functions at once: one of them makes a whole
+// pass between two calls of the other.
+func (w *world) evictTwice() {
+	w.rival = w.evict
+	w.evict()
+	if w.rival == nil {
+		w.count("two passes at once")
+	}
+	w.rival = nil
+}
+
 // expire does what the tables' TTL has done by now, to the leases that it would
 // have done it to. A TTL lies a day after the end of a lease, so it takes what
 // did not change for a long time and what many passes have seen; here it lies
@@ -257,7 +354,15 @@ func (w *world) expire() {
 			return
 		}
 	}
+	before := w.live()
 	w.store.ExpireTTL(w.now)
+	after := w.live()
+	for key, l := range before {
+		if after[key] == nil {
+			require.True(w.t, w.now.After(l.End().Add(ttlGrace)), "%s was removed before its time", key)
+			w.named(key).present = false
+		}
+	}
 }
 
 // drought is a pass and then seven minutes without heartbeats and eviction, at
