@@ -6,7 +6,8 @@
 // old item, consumed capacity is not reported, pages have no limit of 1 MB, and
 // stream records are kept for ever (about 9 KB each). What must hold on
 // DynamoDB is therefore proved on another engine too. Its tables belong to the
-// process: two engines in one process share them.
+// process: two engines in one process share them, and must not be started at
+// the same time.
 package engine
 
 import (

@@ -18,6 +18,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -56,11 +57,17 @@ func Each(t *testing.T, test func(t *testing.T, e Engine)) {
 	}
 }
 
+// starting is held while a kumo is made: all of a process's share their
+// services, which the making of each wires up anew.
+var starting sync.Mutex
+
 // Kumo starts the engine that is embedded in the process. All of a process's
 // kumos have the same tables.
 func Kumo(t testing.TB) Engine {
 	t.Helper()
+	starting.Lock()
 	server := kumo.NewServer()
+	starting.Unlock()
 	t.Cleanup(server.Close)
 	return Engine{Name: "kumo", Endpoint: server.URL}
 }
