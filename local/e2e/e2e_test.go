@@ -148,7 +148,7 @@ func startRegistry(t *testing.T, settings ...string) string {
 	t.Cleanup(func() { interrupt(t, cmd, ended) })
 
 	url := "http://" + address + "/eureka"
-	require.NoError(t, awaitAnswer(url+"/apps", ended))
+	require.NoError(t, awaitAnswer(url+"/health", ended)) // it is answered without credentials
 	return url
 }
 

@@ -6,6 +6,7 @@ import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { Eureka } from 'eureka-js-client';
+import { plain } from './plain.js';
 
 const APP = 'JS-CLIENT';
 const ID = 'js-1';
@@ -77,7 +78,7 @@ async function bothSee(count) {
 
 /** What an administrator sends without any client. */
 async function request(method, suffix = '') {
-  const answer = await fetch(`${url}/apps/${APP}/${ID}${suffix}`, { method, headers: { Accept: 'application/json' } });
+  const answer = await plain(method, `${url}/apps/${APP}/${ID}${suffix}`);
   assert.equal(answer.status, 200, `${method} ${suffix}`);
   return answer;
 }

@@ -4,8 +4,8 @@ import os
 import time
 import unittest
 import urllib.error
-import urllib.request
 
+import plain
 from service import Service
 
 URL = os.environ["EUREKA_URL"]
@@ -23,10 +23,7 @@ def service(name):
 
 def request(method, suffix=""):
     """What an administrator sends about python-2 without any client."""
-    target = urllib.request.Request(f"{URL}/apps/{APP}/python-2{suffix}", method=method,
-                                    headers={"Accept": "application/json"})
-    with urllib.request.urlopen(target, timeout=10) as answer:
-        return answer.read()
+    return plain.request(method, f"{URL}/apps/{APP}/python-2{suffix}")
 
 
 def lease():

@@ -12,7 +12,9 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
+import java.util.Base64;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Assertions;
@@ -63,10 +65,15 @@ final class Http {
     }
 
     private static HttpResponse<String> request(String method, String url) {
-        HttpRequest request = HttpRequest.newBuilder(URI.create(url)).header("Accept", "application/json")
-                .timeout(Duration.ofSeconds(10)).method(method, HttpRequest.BodyPublishers.noBody()).build();
+        HttpRequest.Builder request = HttpRequest.newBuilder(URI.create(url)).header("Accept", "application/json")
+                .timeout(Duration.ofSeconds(10)).method(method, HttpRequest.BodyPublishers.noBody());
+        String credentials = URI.create(url).getUserInfo();
+        if (credentials != null) {
+            String encoded = Base64.getEncoder().encodeToString(credentials.getBytes(StandardCharsets.UTF_8));
+            request.header("Authorization", "Basic " + encoded);
+        }
         try {
-            return CLIENT.send(request, HttpResponse.BodyHandlers.ofString());
+            return CLIENT.send(request.build(), HttpResponse.BodyHandlers.ofString());
         } catch (ConnectException e) {
             return null;
         } catch (IOException e) {

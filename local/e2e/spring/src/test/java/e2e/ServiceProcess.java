@@ -2,6 +2,7 @@ package e2e;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
@@ -71,6 +72,15 @@ final class ServiceProcess implements AutoCloseable {
     long fullFetches() throws IOException {
         try (var lines = Files.lines(log)) {
             return lines.filter(line -> FULL_FETCH.stream().anyMatch(line::contains)).count();
+        }
+    }
+
+    /** Whether the client has logged something that has this in it. */
+    boolean hasLogged(String text) {
+        try (var lines = Files.lines(log)) {
+            return lines.anyMatch(line -> line.contains(text));
+        } catch (IOException e) {
+            throw new UncheckedIOException(e);
         }
     }
 

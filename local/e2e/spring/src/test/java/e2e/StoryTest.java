@@ -6,7 +6,7 @@ import org.junit.jupiter.api.Test;
 /** The story on the registry at EUREKA_URL, quickly and whole, and with no setting touched. */
 class StoryTest {
 
-    private static final List<String> SHORT_INTERVALS = List.of(
+    static final List<String> SHORT_INTERVALS = List.of(
             "--eureka.client.registry-fetch-interval-seconds=1",
             "--eureka.client.initial-instance-info-replication-interval-seconds=1",
             "--eureka.client.instance-info-replication-interval-seconds=1",
