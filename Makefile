@@ -52,6 +52,20 @@ ifeq ($(RACE),)
 endif
 	go test $(RACE) -timeout 20m $(TEST_FLAGS) $(PACKAGES)
 
+SOAK ?= 1h
+.PHONY: soak
+soak: ## the long runs: a fleet for SOAK=1h, a minute of overload, the model for 100,000 steps a seed
+	REGISTRY_TEST_SOAK=$(SOAK) go test -count=1 -v -timeout 3h -run 'TestSoak|TestOverload|TestEngineAway|TestReadersEqualScan' ./local ./core/systemtest
+
+FUZZ ?= 10m
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZ=10m, one after another
+	@for package in $$(go list ./...); do \
+	  for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz' || true); do \
+	    echo "$$package $$target"; go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZ) $$package; \
+	  done; \
+	done
+
 .PHONY: check
 check: format vet staticcheck lint-template test ## everything that must pass: format, vet, staticcheck, template, tests
 
@@ -110,6 +124,12 @@ bench-http: $(BUILD)/registry ## load over HTTP on the process: rates, times, pr
 	  $(BUILD)/bench -base http://127.0.0.1:8763/eureka -instances $$instances -pid $$pid; \
 	  kill $$pid; wait $$pid; \
 	done
+
+# A comparison of some minutes; INSTANCES='1000' and BENCH_FLAGS='-seconds 2 -rounds 1' make it shorter.
+.PHONY: bench-compare
+bench-compare: $(BUILD)/registry ## this server and Spring Cloud's in turns under the same load, with ratios (needs Maven and a JDK)
+	@go build -o $(BUILD)/bench ./local/bench
+	@local/bench/compare.sh $(BUILD)/registry $(BUILD)/bench $(BUILD) $(BENCH_FLAGS)
 
 # `sam build` runs the same rules.
 .PHONY: build

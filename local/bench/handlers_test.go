@@ -56,6 +56,7 @@ type stage struct {
 	fleet       fleet
 	now         time.Time
 	write, read handler
+	parts       *boot.Parts
 }
 
 // newStage registers n instances and lets a read container load them: all are
@@ -71,7 +72,7 @@ func newStage(b *testing.B, n int) *stage {
 		Log: slog.New(slog.DiscardHandler), Meter: handlers.Unmetered{},
 		Now: func() time.Time { return s.now }, Environment: "bench", Fits: gateway.Fits,
 	}
-	s.write, s.read = parts.Write(), parts.Read()
+	s.parts, s.write, s.read = parts, parts.Write(), parts.Read()
 	for i := range n {
 		s.ask(b, s.write, s.fleet.register(i))
 	}

@@ -6,7 +6,8 @@
 // It registers the fleet, then one after another for -seconds each: heartbeats,
 // full reads, deltas and reads of one application (JSON, gzip), over -workers
 // connections. With -pid it also prints the processor time that the server used
-// for a request, and its resident memory (Linux). It only sends to this machine.
+// for a request, and its resident memory (Linux). With -against it measures two
+// servers in turns and prints how they compare. It only sends to this machine.
 package main
 
 import (
@@ -20,7 +21,6 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
-	"strings"
 	"time"
 )
 
@@ -33,6 +33,10 @@ type options struct {
 	phase     time.Duration
 	pid       int
 	register  bool
+	// against is another server's base URL, to compare with.
+	against    string
+	againstPID int
+	rounds     int
 }
 
 func main() {
@@ -49,10 +53,13 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	client := newClient(o.base, o.workers)
 	f := fleet{perApp: o.perApp}
+	this := newServer(o.base, o.pid, o.workers)
+	if o.against != "" {
+		return compare(ctx, o, f, this, newServer(o.against, o.againstPID, o.workers), out)
+	}
 	for _, p := range phases(o, f) {
-		result, err := measure(ctx, o, p, client)
+		result, err := measure(ctx, o, p, this)
 		if err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
@@ -71,25 +78,36 @@ func parse(args []string) (options, error) {
 	seconds := flags.Float64("seconds", 5, "length of each phase")
 	flags.IntVar(&o.pid, "pid", 0, "the server's process id, for its processor time and memory")
 	flags.BoolVar(&o.register, "register", true, "register the fleet first")
+	flags.StringVar(&o.against, "against", "", "base URL of another server: both are measured in turns and compared")
+	flags.IntVar(&o.againstPID, "against-pid", 0, "the other server's process id")
+	flags.IntVar(&o.rounds, "rounds", 3, "turns of each server in a comparison")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	o.base = strings.TrimSuffix(o.base, "/")
 	o.phase = time.Duration(*seconds * float64(time.Second))
 	return o, o.check()
 }
 
 func (o options) check() error {
-	if o.instances < 1 || o.perApp < 1 || o.workers < 1 || o.phase <= 0 {
-		return errors.New("instances, per-app, workers and seconds must be above zero")
+	if o.instances < 1 || o.perApp < 1 || o.workers < 1 || o.phase <= 0 || o.rounds < 1 {
+		return errors.New("instances, per-app, workers, seconds and rounds must be above zero")
 	}
-	u, err := url.Parse(o.base)
+	if o.against != "" {
+		if err := checkLoopback(o.against); err != nil {
+			return err
+		}
+	}
+	return checkLoopback(o.base)
+}
+
+func checkLoopback(base string) error {
+	u, err := url.Parse(base)
 	if err != nil {
 		return err
 	}
 	address, err := netip.ParseAddr(u.Hostname())
 	if u.Hostname() != "localhost" && (err != nil || !address.IsLoopback()) {
-		return fmt.Errorf("%s is not on this machine: load is only sent to loopback addresses", o.base)
+		return fmt.Errorf("%s is not on this machine: load is only sent to loopback addresses", base)
 	}
 	return nil
 }

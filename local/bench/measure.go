@@ -8,27 +8,30 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// client sends requests to one server.
-type client struct {
+// server is a server that is measured, and the connections to it.
+type server struct {
 	base string
+	// pid is its process; 0: not known.
+	pid  int
 	http *http.Client
 }
 
-func newClient(base string, workers int) *client {
-	return &client{base, &http.Client{
+func newServer(base string, pid, workers int) *server {
+	return &server{strings.TrimSuffix(base, "/"), pid, &http.Client{
 		Transport: &http.Transport{MaxIdleConnsPerHost: workers, DisableCompression: true},
 		Timeout:   30 * time.Second,
 	}}
 }
 
 // ask sends a request and returns the length of the answer's body.
-func (c *client) ask(ctx context.Context, r request) (int, error) {
-	req, err := http.NewRequestWithContext(ctx, r.method, c.base+r.path, bytes.NewReader(r.body))
+func (s *server) ask(ctx context.Context, r request) (int, error) {
+	req, err := http.NewRequestWithContext(ctx, r.method, s.base+r.path, bytes.NewReader(r.body))
 	if err != nil {
 		return 0, err
 	}
@@ -37,7 +40,7 @@ func (c *client) ask(ctx context.Context, r request) (int, error) {
 	if r.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	resp, err := c.http.Do(req)
+	resp, err := s.http.Do(req)
 	if err != nil {
 		return 0, err
 	}
@@ -70,15 +73,23 @@ type usage struct {
 
 func (r result) String() string {
 	line := fmt.Sprintf("%-10s %8.0f/s  p50 %7.2f ms  p99 %7.2f ms  failed %d  body %d bytes",
-		r.name, float64(len(r.times))/r.took.Seconds(), r.quantile(0.5), r.quantile(0.99), r.failed, r.body)
+		r.name, r.rate(), r.quantile(0.5), r.quantile(0.99), r.failed, r.body)
 	if r.server != nil {
 		line += fmt.Sprintf("  server: %.0f us of processor a request, %d MiB resident",
-			float64(r.server.processor.Microseconds())/float64(len(r.times)), r.server.resident>>20)
+			r.processor(), r.server.resident>>20)
 	}
 	if r.firstFailed != nil {
 		line += "  first failure: " + r.firstFailed.Error()
 	}
 	return line
+}
+
+// rate is in requests a second.
+func (r result) rate() float64 { return float64(len(r.times)) / r.took.Seconds() }
+
+// processor is the server's time for a request, in microseconds.
+func (r result) processor() float64 {
+	return float64(r.server.processor.Microseconds()) / float64(len(r.times))
 }
 
 // quantile is in milliseconds.
@@ -90,35 +101,35 @@ var errAllFailed = errors.New("every request failed")
 
 // measure runs a phase. Reads and heartbeats are asked once before: what a
 // server does at the first of them is not what it holds.
-func measure(ctx context.Context, o options, p phase, c *client) (result, error) {
+func measure(ctx context.Context, o options, p phase, s *server) (result, error) {
 	if p.count == 0 {
-		if _, err := c.ask(ctx, p.request(0)); err != nil {
+		if _, err := s.ask(ctx, p.request(0)); err != nil {
 			return result{}, fmt.Errorf("the first request: %w", err)
 		}
 	}
-	before, err := readProcess(o.pid)
+	before, err := readProcess(s.pid)
 	if err != nil {
 		return result{}, err
 	}
-	r := askAll(ctx, o, p, c)
+	r := askAll(ctx, o, p, s)
 	if ctx.Err() != nil {
 		return r, ctx.Err()
 	}
 	if len(r.times) == 0 {
 		return r, fmt.Errorf("%w: %w", errAllFailed, r.firstFailed)
 	}
-	after, err := readProcess(o.pid)
+	after, err := readProcess(s.pid)
 	if err != nil {
 		return r, err
 	}
-	if o.pid != 0 {
+	if s.pid != 0 {
 		r.server = &usage{processor: after.processor - before.processor, resident: after.resident}
 	}
 	return r, nil
 }
 
 // askAll lets the workers ask until the phase is over.
-func askAll(ctx context.Context, o options, p phase, c *client) result {
+func askAll(ctx context.Context, o options, p phase, s *server) result {
 	var (
 		next    atomic.Int64
 		workers sync.WaitGroup
@@ -132,7 +143,7 @@ func askAll(ctx context.Context, o options, p phase, c *client) result {
 		workers.Go(func() {
 			for i := int(next.Add(1)) - 1; !over(i); i = int(next.Add(1)) - 1 {
 				at := time.Now()
-				n, err := c.ask(ctx, p.request(i))
+				n, err := s.ask(ctx, p.request(i))
 				all.add(time.Since(at), n, err)
 			}
 		})
