@@ -44,7 +44,7 @@ func (h *Handler) overviewPage(w http.ResponseWriter, r *http.Request, query url
 	stats, err := h.statistics(r.Context())
 	page := dashboard.Overview{
 		Frame:     h.frame(r),
-		System:    h.system(view, stats, err),
+		System:    h.system(r.Context(), view, stats, err),
 		Selection: dashboard.Select(view.Applications(), dashboard.ParseQuery(query)),
 		Statuses:  dashboard.ListCounts(view.Counts()),
 	}
@@ -167,13 +167,13 @@ func (h *Handler) perform(ctx context.Context, name string, key eureka.Key) (per
 }
 
 func (h *Handler) statusPage(w http.ResponseWriter, r *http.Request, stats published.Statistics) error {
-	page := dashboard.Status{Frame: h.frame(r), System: h.system(nil, stats, nil)}
+	page := dashboard.Status{Frame: h.frame(r), System: h.system(r.Context(), nil, stats, nil)}
 	if h.cfg.Cache != nil {
 		view, err := h.cfg.Cache.View(r.Context())
 		if err != nil {
 			return err
 		}
-		page.System = h.system(view, stats, nil)
+		page.System = h.system(r.Context(), view, stats, nil)
 	}
 	return writePage(w, r, http.StatusOK, func(out io.Writer) error { return dashboard.WriteStatus(out, &page) })
 }
@@ -201,7 +201,7 @@ func (h *Handler) statistics(ctx context.Context) (published.Statistics, error) 
 
 // system gathers the state of the registry; statErr says that there are no
 // statistics because they could not be read.
-func (h *Handler) system(view *readcache.View, stats published.Statistics, statErr error) dashboard.System {
+func (h *Handler) system(ctx context.Context, view *readcache.View, stats published.Statistics, statErr error) dashboard.System {
 	now := h.cfg.Now()
 	s := dashboard.System{
 		Uptime: now.Sub(h.started), Statistics: stats, HasStatistics: statErr == nil && !stats.Pass.IsZero(),
@@ -210,6 +210,11 @@ func (h *Handler) system(view *readcache.View, stats published.Statistics, statE
 		s.ViewAge = view.Age(now)
 		if view.Stale() {
 			s.Faults = append(s.Faults, h.staleness(view))
+		}
+	}
+	if view != nil && h.cfg.Regions != nil {
+		for _, r := range h.cfg.Regions.All(ctx, view.Boundary()) {
+			s.Regions = append(s.Regions, dashboard.Region{Name: r.Name, Present: r.Present, Instances: len(r.Instances), Fetched: r.Fetched})
 		}
 	}
 	if statErr != nil {

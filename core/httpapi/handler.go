@@ -12,6 +12,7 @@ import (
 
 	"github.com/eurekaless/registry/core/published"
 	"github.com/eurekaless/registry/core/readcache"
+	"github.com/eurekaless/registry/core/regions"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/core/wire"
 )
@@ -32,6 +33,8 @@ type Config struct {
 	Registry *registry.Registry
 	// Cache serves reads of lists.
 	Cache *readcache.Cache
+	// Regions are other regions, added to lists that ask for them; nil: none.
+	Regions *regions.Set
 	// Publications serve /status and /lastn.
 	Publications Publications
 	// Limits are those of the decoders.

@@ -22,6 +22,9 @@ const (
 // applications answers GET /apps.
 func (h *Handler) applications(w http.ResponseWriter, r *http.Request, _ target) error {
 	return h.list(w, r, func(v *readcache.View, e wire.Encoding) (*readcache.Body, error) {
+		if others := h.regions(r, v); len(others) > 0 {
+			return v.AllWith(others, e), nil
+		}
 		return v.All(e), nil
 	})
 }
@@ -59,6 +62,9 @@ func (h *Handler) delta(w http.ResponseWriter, r *http.Request, _ target) error 
 	view, err := h.cfg.Cache.DeltaView(r.Context())
 	if err != nil {
 		return err
+	}
+	if others := h.regions(r, view); len(others) > 0 {
+		return h.writeBody(w, r, view, view.DeltaWith(others, encoding(r)))
 	}
 	return h.writeBody(w, r, view, view.Delta(encoding(r)))
 }

@@ -40,6 +40,8 @@ type Config struct {
 	// Region is shown on the status page; AWSRegion is where the tables are.
 	Region    string
 	AWSRegion string
+	// RemoteRegions are other regions to read.
+	RemoteRegions []RemoteRegion
 	// DynamoDBEndpoint and StreamsEndpoint are other addresses of the
 	// services than AWS's own; empty: AWS's.
 	DynamoDBEndpoint string
@@ -91,7 +93,7 @@ func Load(lookup Lookup, user User) (Config, error) {
 		text := s.DefaultFor(user)
 		if value, ok := lookup(s.Name); ok && value != "" && s.Users.Has(user) {
 			if value != text {
-				cfg.changed = append(cfg.changed, Value{s.Name, value})
+				cfg.changed = append(cfg.changed, Value{s.Name, withoutPasswords(value)})
 			}
 			text = value
 		}
@@ -99,7 +101,7 @@ func Load(lookup Lookup, user User) (Config, error) {
 			continue
 		}
 		if err := s.set(&cfg, text); err != nil {
-			faults = append(faults, fmt.Errorf("%s=%q: %w", s.Name, text, err))
+			faults = append(faults, fmt.Errorf("%s=%q: %w", s.Name, withoutPasswords(text), err))
 		}
 	}
 	if cfg.Region == "" {

@@ -157,6 +157,7 @@ func (p *Parts) api(cache *readcache.Cache) http.Handler {
 	}
 	if cache != nil {
 		cfg.Publications = p.Tables
+		cfg.Regions = p.regions()
 	}
 	return httpapi.New(cfg)
 }

@@ -111,6 +111,8 @@ func Settings() []Setting {
 			"metadata entries that an instance may have; 0: any number", count(func(c *Config) *int { return &c.MaxMetadata })},
 		{"REGISTRY_REGION", "", "", Read | Local,
 			"region that the status page shows; unset: that of the tables", text(func(c *Config) *string { return &c.Region })},
+		{"REGISTRY_REMOTE_REGIONS", "", "", Read | Local,
+			"other regions' registries as name=url pairs separated by commas, whose instances are added for ?regions=name", remoteRegions},
 		{"REGISTRY_LOG_LEVEL", "info", "", everybody,
 			"least level that is logged: debug, info, warn or error", level},
 		{"REGISTRY_CREDENTIALS_SECRET", "", "", served,

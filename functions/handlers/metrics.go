@@ -32,6 +32,7 @@ const (
 	StreamAge
 	RegistryAge
 	StoreFailures
+	RegionsAbsent
 	metricCount
 )
 
@@ -73,6 +74,7 @@ var definitions = [metricCount]Definition{
 	RecordsNotUnderstood: {"RecordsNotUnderstood", "Count", Sum, "stream records that were passed by"},
 	StreamAge:            {"StreamAge", "Seconds", Max, "age of the oldest record of a batch when its rows were written"},
 	RegistryAge:          {"RegistryAge", "Seconds", Max, "age of the view that a read was answered from"},
+	RegionsAbsent:        {"RegionsAbsent", "Count", Max, "remote regions that could not be read and are left out"},
 	StoreFailures:        {"StoreFailures", "Count", Sum, "operations that the store throttled or failed, after retries"},
 }
 

@@ -1,0 +1,97 @@
+package readcache
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/wire"
+)
+
+// Bodies of several regions, after those of the own one.
+const (
+	allRegionsBody bodyKind = iota + secureVIPBody + 1
+	deltaRegionsBody
+)
+
+// Region is another region's part of an answer.
+type Region struct {
+	Name string
+	// Generation differs between contents of one region.
+	Generation int64
+	// Instances and Changes are all of its instances and the changed ones,
+	// each sorted by application and id.
+	Instances, Changes []*eureka.InstanceInfo
+}
+
+// AllWith returns the body of all applications, those of other regions among
+// them; the hash code counts those too. An instance that the own region has
+// under the same application and id hides another's.
+func (v *View) AllWith(regions []Region, e wire.Encoding) *Body {
+	return v.body(regionsKey(allRegionsBody, regions, e), v.list(e, func() eureka.Applications {
+		all := v.mergedWith(regions, v.Applications(), func(r Region) []*eureka.InstanceInfo { return r.Instances })
+		return eureka.Applications{Version: allVersion, HashCode: eureka.HashCode(all), Applications: all}
+	}))
+}
+
+// DeltaWith returns the body of what changed, in other regions too.
+func (v *View) DeltaWith(regions []Region, e wire.Encoding) *Body {
+	return v.body(regionsKey(deltaRegionsBody, regions, e), v.list(e, func() eureka.Applications {
+		own, version := v.changes()
+		return eureka.Applications{
+			Version: version, HashCode: v.countsWith(regions).HashCode(),
+			Applications: v.mergedWith(regions, own, func(r Region) []*eureka.InstanceInfo { return r.Changes }),
+		}
+	}))
+}
+
+// regionsKey names a body by the contents of its regions.
+func regionsKey(kind bodyKind, regions []Region, e wire.Encoding) bodyKey {
+	var name strings.Builder
+	for _, r := range regions {
+		name.WriteString(r.Name + "@" + strconv.FormatInt(r.Generation, 10) + ",")
+	}
+	return bodyKey{kind: kind, name: name.String(), encoding: e}
+}
+
+// mergedWith adds instances of other regions to applications, whose lists it
+// copies where it adds to them.
+func (v *View) mergedWith(regions []Region, own []eureka.Application, of func(Region) []*eureka.InstanceInfo) []eureka.Application {
+	out := slices.Clone(own)
+	for _, r := range regions {
+		for _, i := range of(r) {
+			if v.holds(i) {
+				continue
+			}
+			at, found := slices.BinarySearchFunc(out, i.App, func(a eureka.Application, name string) int { return strings.Compare(a.Name, name) })
+			if !found {
+				out = slices.Insert(out, at, eureka.Application{Name: i.App})
+			}
+			out[at].Instances = append(slices.Clip(out[at].Instances), i)
+		}
+	}
+	return out
+}
+
+func (v *View) countsWith(regions []Region) eureka.StatusCounts {
+	counts := v.Counts()
+	for _, r := range regions {
+		for _, i := range r.Instances {
+			if !v.holds(i) {
+				counts.Count(i)
+			}
+		}
+	}
+	return counts
+}
+
+// holds reports whether the own region has an instance of that key.
+func (v *View) holds(i *eureka.InstanceInfo) bool {
+	a := v.state.application(i.App)
+	if a == nil {
+		return false
+	}
+	_, ok := a.find(i.ID())
+	return ok
+}

@@ -1,0 +1,58 @@
+package readcache
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/published"
+	"github.com/eurekaless/registry/core/wire"
+)
+
+func regional(app, id string, status eureka.Status, action eureka.ActionType) *eureka.InstanceInfo {
+	return &eureka.InstanceInfo{App: app, InstanceID: id, Status: status, Action: action}
+}
+
+// TestRegions: lists of several regions hold each instance once, and their hash
+// code counts what they hold.
+func TestRegions(t *testing.T) {
+	own := []published.Entry{
+		{Key: eureka.NewKey("SHOP", "b"), Version: 1, Instance: regional("SHOP", "b", eureka.Up, eureka.Added)},
+	}
+	now := time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
+	v := newView(newState(own, now), now, now, &documents{}, &deflaters{})
+	west := Region{Name: "west", Generation: 1,
+		Instances: []*eureka.InstanceInfo{
+			regional("CART", "c", eureka.Down, ""), regional("SHOP", "a", eureka.Up, ""), regional("SHOP", "b", eureka.Down, ""),
+		},
+		Changes: []*eureka.InstanceInfo{
+			regional("SHOP", "a", eureka.Up, eureka.Modified), regional("SHOP", "b", eureka.Down, eureka.Modified), regional("ZOO", "z", eureka.Up, eureka.Deleted),
+		},
+	}
+	read := func(b *Body) *eureka.Applications {
+		all, err := wire.DecodeApplications(wire.JSON, b.Plain())
+		assert.NoError(t, err)
+		return all
+	}
+	ids := func(all *eureka.Applications) (out []string) {
+		for _, app := range all.Applications {
+			for _, i := range app.Instances {
+				out = append(out, i.Key().String()+" "+string(i.Status))
+			}
+		}
+		return out
+	}
+	e := wire.Encoding{Format: wire.JSON}
+	all := read(v.AllWith([]Region{west}, e))
+	assert.Equal(t, []string{"CART/c DOWN", "SHOP/b UP", "SHOP/a UP"}, ids(all))
+	assert.Equal(t, "DOWN_1_UP_2_", all.HashCode)
+	delta := read(v.DeltaWith([]Region{west}, e))
+	assert.Equal(t, []string{"SHOP/a UP", "ZOO/z UP"}, ids(delta))
+	assert.Equal(t, "DOWN_1_UP_2_", delta.HashCode)
+
+	assert.Equal(t, []string{"SHOP/b UP"}, ids(read(v.All(e))), "the view itself is not changed")
+	west.Generation, west.Instances = 2, nil
+	assert.Equal(t, "UP_1_", read(v.AllWith([]Region{west}, e)).HashCode)
+}
