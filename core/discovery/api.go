@@ -23,7 +23,8 @@ const userAgent = "eurekaless-discovery"
 // Errors name the operation and hold no credentials. An answer of another
 // status than the protocol's is a [StatusError].
 //
-// It is safe for concurrent use and starts nothing of its own.
+// It is safe for concurrent use and starts nothing of its own, but the
+// transport keeps connections for some time; see [API.CloseIdleConnections].
 type API struct {
 	servers *servers
 	client  *http.Client
@@ -71,6 +72,9 @@ func newAPI(cfg *Config, list []*server) *API {
 		onCall:  cfg.OnCall,
 	}
 }
+
+// CloseIdleConnections closes the connections to servers that nobody uses.
+func (a *API) CloseIdleConnections() { a.client.CloseIdleConnections() }
 
 // Register registers an instance, or what changed of it. Success is 204 and
 // nothing else.

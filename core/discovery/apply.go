@@ -43,15 +43,12 @@ func newEdit(v *View) *edit {
 }
 
 // change takes the last state of one instance. A deletion of what is not there
-// changes nothing, and makes no application.
+// changes nothing: finish leaves no empty application behind.
 func (e *edit) change(i *eureka.InstanceInfo) {
 	old, _ := e.next.Instance(i.App, i.ID())
 	replacement := i
 	if i.Action == eureka.Deleted {
 		replacement = nil
-	}
-	if old == nil && replacement == nil {
-		return
 	}
 	e.count(old, -1)
 	e.count(replacement, 1)

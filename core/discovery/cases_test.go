@@ -72,7 +72,7 @@ func TestH13RegistryDownAtTheStart(t *testing.T) {
 		s := newScript(t, nil)
 		s.change(func(a asked) reply {
 			if a.at < 20*time.Second {
-				return reply{err: refused}
+				return reply{err: errDial}
 			}
 			return reply{}
 		})
@@ -126,7 +126,7 @@ func TestH14FetchFails(t *testing.T) {
 	whole := registryOf(shop("shop-1"), shop("shop-2", withStatus(eureka.Down)))
 	synctest.Test(t, func(t *testing.T) {
 		bad := []reply{
-			{err: refused},
+			{err: errDial},
 			{hang: true},
 			{status: http.StatusInternalServerError, body: "oops"},
 			{body: whole[:len(whole)/2]},
@@ -251,7 +251,7 @@ func TestH17CredentialsInTheURL(t *testing.T) {
 		cfg.OnCall = func(call discovery.Call) { calls.set(calls.get() + fmt.Sprint(call)) }
 		c := start(t, cfg)
 		elapse(31 * time.Second)
-		s.change(func(asked) reply { return reply{err: refused} })
+		s.change(func(asked) reply { return reply{err: errDial} })
 		elapse(time.Minute)
 		texts := []string{fmt.Sprint(c.TakeOutOfService(t.Context())), fmt.Sprint(c.Refresh(t.Context())),
 			fmt.Sprint(c.Report()), fmt.Sprintf("%+v %v %#v", cfg, cfg, cfg)}
@@ -338,6 +338,21 @@ func TestH18Stopping(t *testing.T) {
 			assert.Empty(t, s.of("cancel", "renew"))
 			assert.Len(t, s.of("register"), 1)
 		})
+	})
+	t.Run("a change that came meanwhile is not registered any more", func(t *testing.T) {
+		for range 20 { // two things are to be done then, of which one is by chance
+			synctest.Test(t, func(t *testing.T) {
+				s := newScript(t, nil)
+				c := start(t, registering(s))
+				s.change(registerSlowly)
+				require.NoError(t, c.SetStatus(eureka.Down))
+				elapse(time.Second)
+				require.NoError(t, c.SetStatus(eureka.Up))
+				require.NoError(t, c.Stop(t.Context()))
+				assert.Equal(t, seconds(0, 0), s.times("register"))
+				assert.Equal(t, seconds(2), s.times("cancel"))
+			})
+		}
 	})
 	t.Run("a fetch under way is given up", func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {

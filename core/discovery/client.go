@@ -70,10 +70,13 @@ func New(cfg Config) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if cfg.Instance == nil && cfg.DisableFetch {
+		return nil, errors.New("discovery configuration: neither Instance nor fetching: nothing to do")
+	}
 	c := &Client{cfg: cfg, api: newAPI(&cfg, list), events: newEvents(&cfg), remote: eureka.Unknown,
 		idle: make(chan struct{}), stopped: make(chan struct{}), closeIdle: func() {}}
 	if ownTransport {
-		c.closeIdle = c.api.client.CloseIdleConnections
+		c.closeIdle = c.api.CloseIdleConnections
 	}
 	c.soft, c.endSoft = context.WithCancel(context.Background())
 	c.hard, c.endHard = context.WithCancel(context.Background())

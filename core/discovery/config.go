@@ -48,8 +48,8 @@ type Config struct {
 	// regions come last. Default none.
 	Region string
 	// Zones are the names of availability zones in order of preference, the
-	// own zone first: of servers to ask and of instances to call. Default:
-	// what Locate says, or none, which treats all alike.
+	// own zone first: of servers to ask and of instances to call. Default: the
+	// one of Instance, or what Locate says, or none, which treats all alike.
 	Zones []string
 	// RemoteRegions are other regions whose instances are fetched too, where
 	// the registry knows them. Default none.
@@ -156,9 +156,6 @@ func (c Config) checked() (Config, []*server, error) {
 	if err != nil {
 		faults = append(faults, err)
 	}
-	if c.Instance == nil && c.DisableFetch {
-		faults = append(faults, errors.New("neither Instance nor fetching: nothing to do"))
-	}
 	if c.Instance != nil {
 		faults = append(faults, c.Instance.faults()...)
 	}
@@ -190,8 +187,11 @@ func (c *Config) setDefaults() {
 	if len(c.ServiceURLs) == 0 && len(c.ZoneURLs) == 0 {
 		c.ServiceURLs = []string{DefaultServiceURL}
 	}
-	if c.ClientName == "" && c.Instance != nil {
-		c.ClientName = c.Instance.App
+	if i := c.Instance; i != nil {
+		c.ClientName = cmp.Or(c.ClientName, i.App)
+		if zone := cmp.Or(i.DataCenter.Metadata[amazonZone], i.Metadata[metadataZone]); zone != "" && len(c.Zones) == 0 {
+			c.Zones = []string{zone}
+		}
 	}
 	c.ClientName = cmp.Or(c.ClientName, DefaultClientName)
 	c.FetchInterval = cmp.Or(c.FetchInterval, DefaultFetchInterval)

@@ -76,7 +76,7 @@ var ec2Fields = []struct{ key, path string }{
 func (a *amazon) instance(ctx context.Context) (Location, error) {
 	token, err := a.ask(ctx, http.MethodPut, ec2MetadataURL+"/api/token", "X-aws-ec2-metadata-token-ttl-seconds", ec2TokenSeconds)
 	if err != nil {
-		return Location{}, fmt.Errorf("EC2 metadata: %w", err)
+		return Location{}, fmt.Errorf("metadata of the EC2 instance: %w", err)
 	}
 	found := map[string]string{}
 	for _, field := range ec2Fields {
@@ -86,7 +86,7 @@ func (a *amazon) instance(ctx context.Context) (Location, error) {
 			continue // an instance without a public address, for one
 		}
 		if err != nil {
-			return Location{}, fmt.Errorf("EC2 metadata %s: %w", field.path, err)
+			return Location{}, fmt.Errorf("metadata of the EC2 instance, %s: %w", field.path, err)
 		}
 		found[field.key] = string(value)
 	}
@@ -104,10 +104,10 @@ func (a *amazon) task(ctx context.Context) (Location, error) {
 	}
 	base := a.getenv(ecsMetadataURI)
 	if err := a.document(ctx, base+"/task", &task); err != nil {
-		return Location{}, fmt.Errorf("ECS metadata: %w", err)
+		return Location{}, fmt.Errorf("metadata of the ECS task: %w", err)
 	}
 	if err := a.document(ctx, base, &container); err != nil {
-		return Location{}, fmt.Errorf("ECS metadata: %w", err)
+		return Location{}, fmt.Errorf("metadata of the ECS task: %w", err)
 	}
 	found := map[string]string{
 		"instance-id": task.TaskARN[strings.LastIndexByte(task.TaskARN, '/')+1:],
@@ -128,11 +128,11 @@ func (a *amazon) task(ctx context.Context) (Location, error) {
 func (a *amazon) function(ctx context.Context) (Location, error) {
 	body, err := a.ask(ctx, http.MethodGet, "http://"+a.getenv(lambdaMetadataAPI)+lambdaMetadata, "Authorization", "Bearer "+a.getenv(lambdaToken))
 	if err != nil {
-		return Location{}, fmt.Errorf("Lambda metadata: %w", err)
+		return Location{}, fmt.Errorf("metadata of the Lambda function: %w", err)
 	}
 	var environment struct{ AvailabilityZoneID string }
 	if err := json.Unmarshal(body, &environment); err != nil {
-		return Location{}, fmt.Errorf("Lambda metadata: %w", err)
+		return Location{}, fmt.Errorf("metadata of the Lambda function: %w", err)
 	}
 	return located(map[string]string{
 		"instance-id":          cmp.Or(a.getenv("AWS_LAMBDA_LOG_STREAM_NAME"), a.getenv("AWS_LAMBDA_FUNCTION_NAME")),

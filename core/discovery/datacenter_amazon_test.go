@@ -87,7 +87,7 @@ func TestAmazonTask(t *testing.T) {
 
 	m.answers["GET http://169.254.170.2/v4/x"] = "not JSON"
 	_, err = ask(t, m, environment)
-	assert.ErrorContains(t, err, "ECS metadata")
+	assert.ErrorContains(t, err, "ECS task")
 }
 
 func TestAmazonFunction(t *testing.T) {

@@ -205,9 +205,6 @@ func (f *fetcher) takeDelta(ctx context.Context, turn int64, apps *eureka.Applic
 	if hash := next.HashCode(); hash != apps.HashCode {
 		f.log.InfoContext(ctx, "delta does not fit: fetching everything", "hash", hash, "registry", apps.HashCode)
 		f.whole = true
-		if apps.HashCode == "" { // compact deltas of the stock server have none
-			f.leaveOutDeltas()
-		}
 		f.replace(turn, next)
 		return false
 	}
@@ -239,6 +236,9 @@ func (f *fetcher) fetchAll(ctx context.Context) error {
 	next := newView(apps, f.rules)
 	next.source, next.fetched = got.source, f.now()
 	f.whole = false
+	if apps.HashCode == "" && next.HashCode() != "" {
+		f.leaveOutDeltas() // nothing to reconcile them by: compact answers of the stock server
+	}
 	f.replace(turn, next)
 	return nil
 }

@@ -100,7 +100,6 @@ func TestFullFetchesWhereThereAreNoDeltas(t *testing.T) {
 		"404":                              {status: http.StatusNotFound},
 		"405":                              {status: http.StatusMethodNotAllowed},
 		"version -1":                       {body: registryWith(-1, "UP_1_")},
-		"no hash code, as compact deltas":  {body: registryWith(1, "")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -118,6 +117,23 @@ func TestFullFetchesWhereThereAreNoDeltas(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestNoDeltasWithoutHashCodes: compact answers of the stock server have none,
+// so there is nothing to reconcile a delta by.
+func TestNoDeltasWithoutHashCodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript(t, nil)
+		s.serve(registryWith(0, "", shop("a")))
+		start(t, fetching(s))
+		elapse(10*time.Minute + time.Second)
+		assert.Empty(t, s.of("delta"))
+		s.serve(registryWith(0, "")) // an empty registry has an empty hash code
+		elapse(31 * time.Second)
+		s.clear()
+		elapse(10 * time.Minute)
+		assert.NotEmpty(t, s.of("delta"))
+	})
 }
 
 func TestDeltasSwitchedOff(t *testing.T) {
@@ -139,7 +155,7 @@ func TestFullFetchWhenAwayForLonger(t *testing.T) {
 		s := newScript(t, nil)
 		s.documents(registryOf(shop("a")), registryWith(1, "UP_1_"))
 		c := start(t, fetching(s))
-		s.change(func(asked) reply { return reply{err: refused} })
+		s.change(func(asked) reply { return reply{err: errDial} })
 		elapse(151 * time.Second)
 		s.clear()
 		s.documents(registryOf(shop("b")), registryWith(1, "UP_1_"))
@@ -326,7 +342,7 @@ func TestBackupRegistry(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "apps.json")
 	require.NoError(t, os.WriteFile(path, []byte(registryOf(shop("a"))), 0o600))
 	synctest.Test(t, func(t *testing.T) {
-		s := newScript(t, func(asked) reply { return reply{err: refused} })
+		s := newScript(t, func(asked) reply { return reply{err: errDial} })
 		cfg := fetching(s)
 		cfg.Backup = discovery.BackupFile(path)
 		c := start(t, cfg)
@@ -352,7 +368,7 @@ func TestBackupRegistry(t *testing.T) {
 	})
 	for name, path := range map[string]string{"missing": path + ".not", "not a registry": writeFile(t, "<html>")} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newScript(t, func(asked) reply { return reply{err: refused} })
+			s := newScript(t, func(asked) reply { return reply{err: errDial} })
 			cfg := fetching(s)
 			cfg.Backup = discovery.BackupFile(path)
 			c := start(t, cfg)
@@ -362,6 +378,28 @@ func TestBackupRegistry(t *testing.T) {
 			assert.Equal(t, 1, c.View().Len(), name)
 		})
 	}
+}
+
+// TestBackupComesTooLate: it does not replace what the registry said meanwhile.
+func TestBackupComesTooLate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript(t, func(asked) reply { return reply{err: errDial} })
+		cfg := fetching(s)
+		cfg.Backup = func(context.Context) (*eureka.Applications, error) {
+			time.Sleep(5 * time.Second)
+			return applications(shop("backup")), nil
+		}
+		c, err := discovery.New(cfg)
+		require.NoError(t, err)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.NoError(t, c.Start(ctx))
+		s.serve(registryOf(shop("a")))
+		require.NoError(t, c.Refresh(t.Context()))
+		elapse(4200 * time.Millisecond) // the backup is there, the next fetch is not
+		assert.Equal(t, []string{"a"}, ids(c.View().VIP("shop")))
+		require.NoError(t, c.Stop(t.Context()))
+	})
 }
 
 func writeFile(t *testing.T, content string) string {

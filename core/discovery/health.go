@@ -24,6 +24,9 @@ func (c *Client) health(ctx context.Context, ready chan<- struct{}) {
 }
 
 func (c *Client) checkHealth(ctx context.Context) {
+	if ctx.Err() != nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.HealthTimeout)
 	defer cancel()
 	if status := c.cfg.HealthCheck(ctx, c.own.current().Status); status != "" {

@@ -72,7 +72,7 @@ func TestWhatIsRegistered(t *testing.T) {
 
 func TestRegistrationIsRetriedWithGrowingPauses(t *testing.T) {
 	for name, failure := range map[string]reply{
-		"refused":             {err: refused},
+		"refused":             {err: errDial},
 		"200 is not taken":    {status: http.StatusOK},
 		"400":                 {status: http.StatusBadRequest, body: `{"error": "port: must be an object"}`},
 		"no answer within 8s": {hang: true},
@@ -224,7 +224,7 @@ func TestHeartbeatPaceStaysAfterOtherFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(t, nil)
 		c := start(t, registering(s))
-		s.change(func(asked) reply { return reply{err: refused} })
+		s.change(func(asked) reply { return reply{err: errDial} })
 		elapse(151 * time.Second)
 		assert.Equal(t, every(30*time.Second, 30*time.Second, 5), s.times("renew"))
 		assert.ErrorIs(t, c.Report().RenewalErr, errRefused)
@@ -340,7 +340,7 @@ func TestStopTellsOfACancelThatFailed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(t, nil)
 		c := start(t, registering(s))
-		s.change(func(asked) reply { return reply{err: refused} })
+		s.change(func(asked) reply { return reply{err: errDial} })
 		assert.ErrorIs(t, c.Stop(t.Context()), errRefused)
 	})
 	synctest.Test(t, func(t *testing.T) {

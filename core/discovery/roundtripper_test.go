@@ -226,6 +226,12 @@ func TestZoneAffinity(t *testing.T) {
 		assert.Equal(t, "near.example.org:8080", base.hosts()[0])
 		assert.NotEqual(t, "near.example.org:8080", base.hosts()[1])
 	})
+	withRegistry(t, registryOf(far, next, near), func(cfg *discovery.Config) {
+		cfg.Instance = me()
+		cfg.Instance.Metadata = map[string]string{"zone": "a"}
+	}, func(t *testing.T, c *discovery.Client) {
+		assert.Equal(t, map[string]bool{"near": true}, picks(c), "the instance's zone is the own one")
+	})
 	withRegistry(t, registryOf(far, next), zones, func(t *testing.T, c *discovery.Client) {
 		assert.Equal(t, map[string]bool{"next": true}, picks(c))
 	})

@@ -394,7 +394,7 @@ func every(interval time.Duration, first time.Duration, n int) []time.Duration {
 	return out
 }
 
-// refused is the error of a connection that is refused.
-var refused = fmt.Errorf("dial tcp: %w", errRefused)
+// errDial is the error of a connection that is refused.
+var errDial = fmt.Errorf("dial tcp: %w", errRefused)
 
 var errRefused = fmt.Errorf("connection refused")

@@ -42,7 +42,7 @@ func inZones(s *script) discovery.Config {
 func (s *script) down(hosts ...string) {
 	s.change(func(a asked) reply {
 		if slices.Contains(hosts, a.host) {
-			return reply{err: refused}
+			return reply{err: errDial}
 		}
 		return reply{}
 	})
@@ -95,7 +95,7 @@ func TestWhichAnswersAreTriedElsewhere(t *testing.T) {
 		reply     reply
 		elsewhere bool
 	}{
-		"refused":          {reply{err: refused}, true},
+		"refused":          {reply{err: errDial}, true},
 		"no answer":        {reply{hang: true}, true},
 		"500":              {reply{status: http.StatusInternalServerError}, true},
 		"503":              {reply{status: http.StatusServiceUnavailable}, true},
