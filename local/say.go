@@ -13,7 +13,7 @@ func (p *process) say(format string, args ...any) { fmt.Fprintf(p.out, format+"\
 
 // sayServing tells what runs where, and how.
 func (p *process) sayServing(address, engine string, b *backend) {
-	p.say("registry  http://%s/eureka, also at /eureka/v2; status at http://%s/status", address, address)
+	p.say("registry  http://%s/eureka, also at /eureka/v2; dashboard at http://%s/", address, address)
 	p.sayAccess()
 	p.say("engine    %s", engine)
 	p.sayTables(b)

@@ -22,7 +22,7 @@ func TestTheStartTellsWhatRuns(t *testing.T) {
 	said := r.output.String()
 
 	engine := strings.Fields(said[strings.Index(said, "engine"):])[1]
-	assert.Equal(t, fmt.Sprintf(`registry  http://%[1]s/eureka, also at /eureka/v2; status at http://%[1]s/status
+	assert.Equal(t, fmt.Sprintf(`registry  http://%[1]s/eureka, also at /eureka/v2; dashboard at http://%[1]s/
 access    everybody on this machine, without credentials
 engine    %[2]s embedded, in memory: the data ends with the process
 tables    mine (created), eureka-deltas (created)
