@@ -98,7 +98,7 @@ func (h *Handler) writeBody(w http.ResponseWriter, r *http.Request, v *readcache
 		return nil
 	}
 	data := b.Bytes(zipped)
-	if !h.fits(b, zipped) {
+	if !h.fits(w, b, zipped) {
 		header.Del("ETag")
 		h.cfg.Logger.WarnContext(r.Context(), "answer too large for the gateway",
 			"path", r.URL.Path, "bytes", len(data), "gzip", zipped)
@@ -127,13 +127,23 @@ type BodyWriter interface {
 	WriteBody(b *readcache.Body, gzip bool)
 }
 
+// Unbounded is what an [http.ResponseWriter] may be through which answers get
+// that do not fit otherwise (see [Config.Fits]).
+type Unbounded interface {
+	// Unbounded reports whether this answer may have any size.
+	Unbounded() bool
+}
+
 // fitsKey is under what a body remembers whether it fits.
 type fitsKey struct{ gzip bool }
 
 // fits reports whether a body gets through the gateway; finding out means to
 // read it.
-func (h *Handler) fits(b *readcache.Body, gzip bool) bool {
-	return h.cfg.Fits == nil || b.Memo(fitsKey{gzip}, func() any { return h.cfg.Fits(b.Bytes(gzip), gzip) }).(bool)
+func (h *Handler) fits(w http.ResponseWriter, b *readcache.Body, gzip bool) bool {
+	if to, ok := w.(Unbounded); h.cfg.Fits == nil || ok && to.Unbounded() {
+		return true
+	}
+	return b.Memo(fitsKey{gzip}, func() any { return h.cfg.Fits(b.Bytes(gzip), gzip) }).(bool)
 }
 
 // describe sets the headers that say how old a view is, how long it lasts and

@@ -61,6 +61,8 @@ type Config struct {
 	Listen       string
 	LocalEvents  bool
 	EngineListen string
+	// Streaming says that the function has a URL with response streaming.
+	Streaming bool
 	// EdgeCaching lets shared caches keep lists that need credentials.
 	EdgeCaching bool
 	// RateLimit is how many reads a second the local process answers a client;

@@ -74,7 +74,7 @@ func TestEverySettingIsRead(t *testing.T) {
 		"REGISTRY_OVERRIDE_KEPT": "2h", "REGISTRY_TTL_GRACE": "48h", "REGISTRY_MAX_BODY": "64KiB", "REGISTRY_MAX_METADATA": "0",
 		"REGISTRY_REGION": "eu", "REGISTRY_REMOTE_REGIONS": "us=http://127.0.0.1:9/eureka", "REGISTRY_LOG_LEVEL": "debug",
 		"REGISTRY_CREDENTIALS_SECRET": aSecret, "REGISTRY_CREDENTIALS_FILE": "credentials.json", "REGISTRY_ANONYMOUS": "true",
-		"REGISTRY_EDGE_CACHING": "true", "REGISTRY_RATE_LIMIT": "2.5", "REGISTRY_PRIVILEGED_CLIENTS": "DefaultClient, DefaultServer",
+		"REGISTRY_EDGE_CACHING": "true", "REGISTRY_STREAMING": "true", "REGISTRY_RATE_LIMIT": "2.5", "REGISTRY_PRIVILEGED_CLIENTS": "DefaultClient, DefaultServer",
 	}
 	for _, s := range boot.Settings() {
 		value, ok := values[s.Name]

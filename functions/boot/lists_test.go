@@ -3,8 +3,10 @@ package boot_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"regexp"
 	"testing"
 	"time"
@@ -119,4 +121,27 @@ func assertKeeping(t *testing.T, r reply, settings string) {
 		vary += ", Authorization"
 	}
 	assert.Equal(t, vary, r.header.Get("Vary"))
+}
+
+// TestStreamedListsMayBeLarge: what does not fit into a function's answer is
+// refused, but not where the answer is streamed.
+func TestStreamedListsMayBeLarge(t *testing.T) {
+	cfg, err := boot.Load(lookup(nil), boot.Local)
+	require.NoError(t, err)
+	p, _, _ := partsOf(t, cfg)
+	p.Fits = func([]byte, bool) bool { return false }
+	fixture, err := os.ReadFile("../gateway/testdata/url.json")
+	require.NoError(t, err)
+	event, ok := call{method: http.MethodGet, path: "/eureka/apps"}.event(t, fixture, false)
+	require.True(t, ok)
+	read := p.Read()
+
+	assert.Equal(t, http.StatusNotAcceptable, invoke(t, read, event).status)
+
+	answer, err := read.Stream(t.Context(), event)
+	require.NoError(t, err)
+	all, err := io.ReadAll(answer)
+	require.NoError(t, err)
+	assert.Contains(t, string(all), `{"statusCode":200,`)
+	assert.Contains(t, string(all), "<applications>")
 }

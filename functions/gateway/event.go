@@ -108,9 +108,14 @@ func (ev *event) rawPath() string {
 // encoded it. HTTP APIs and the local gateway decode it.
 func (ev *event) pathEncoded() bool {
 	if ev.payload == payload2 {
-		return strings.Contains(ev.RequestContext.DomainName, ".lambda-url.")
+		return ev.functionURL()
 	}
 	return ev.Version == "" && !ev.local()
+}
+
+// functionURL reports whether a function URL made the event.
+func (ev *event) functionURL() bool {
+	return ev.payload == payload2 && strings.Contains(ev.RequestContext.DomainName, ".lambda-url.")
 }
 
 // local reports whether `sam local` made the event. It has no field that says

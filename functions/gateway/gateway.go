@@ -53,25 +53,42 @@ func New(cfg Config) *Handler {
 // Invoke answers one event. An error means that the payload is no gateway's
 // event; whatever is wrong with the request itself is an answer.
 func (h *Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	ev, err := recognized(payload)
+	if err != nil {
+		return nil, err
+	}
+	return h.invoke(ctx, ev)
+}
+
+func (h *Handler) invoke(ctx context.Context, ev *event) ([]byte, error) {
+	w := newRecorder(ev.payload)
+	r := h.answer(ctx, ev, w)
+	answer, err := w.envelope()
+	if err != nil || r == nil || len(answer) <= h.maxAnswer {
+		return answer, err
+	}
+	return h.tooLarge(ev.payload, r, len(answer))
+}
+
+// recognized decodes an event and finds out its form.
+func recognized(payload []byte) (*event, error) {
 	ev, err := decode(payload)
 	if err != nil {
 		return nil, fmt.Errorf("decode gateway event: %w", err)
 	}
-	if err := ev.recognize(); err != nil {
-		return nil, err
-	}
-	w := newRecorder(ev.payload)
+	return ev, ev.recognize()
+}
+
+// answer lets the HTTP handler answer the request that an event is, which it
+// returns; nil when the event makes none.
+func (h *Handler) answer(ctx context.Context, ev *event, w *recorder) *http.Request {
 	r, err := ev.request(ctx)
 	if err != nil {
 		writeError(w, http.StatusBadRequest, err.Error())
-		return w.envelope()
+		return nil
 	}
 	h.serve(w, r)
-	answer, err := w.envelope()
-	if err != nil || len(answer) <= h.maxAnswer {
-		return answer, err
-	}
-	return h.tooLarge(ev.payload, r, len(answer))
+	return r
 }
 
 // serve lets the HTTP handler answer. A panic becomes a 500, as it would end

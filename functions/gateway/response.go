@@ -28,6 +28,8 @@ type recorder struct {
 	// list is the body when it is a list's, in one of its codings.
 	list *readcache.Body
 	gzip bool
+	// streams says that the answer is streamed.
+	streams bool
 }
 
 func newRecorder(p payload) *recorder {

@@ -2,6 +2,8 @@ package handlers
 
 import (
 	"context"
+	"encoding/json"
+	"io"
 	"time"
 
 	"github.com/eurekaless/registry/functions/gateway"
@@ -37,10 +39,20 @@ func NewHTTP(cfg HTTPConfig) *HTTP {
 
 // Invoke answers one gateway event.
 func (h *HTTP) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
+	return invoke(ctx, h, payload, h.gateway.Invoke)
+}
+
+// Stream is Invoke for a function that has a URL with response streaming, too.
+func (h *HTTP) Stream(ctx context.Context, payload json.RawMessage) (io.Reader, error) {
+	return invoke(ctx, h, payload, h.gateway.Stream)
+}
+
+// invoke answers one event by one of the gateway's ways.
+func invoke[A any](ctx context.Context, h *HTTP, payload []byte, by func(context.Context, []byte) (A, error)) (A, error) {
 	defer h.meter.Flush()
 	ctx, cancel := within(ctx)
 	defer cancel()
-	answer, err := h.gateway.Invoke(ctx, payload)
+	answer, err := by(ctx, payload)
 	if h.age != nil {
 		if age, ok := h.age(); ok {
 			h.meter.Record(RegistryAge, age.Seconds())

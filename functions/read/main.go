@@ -17,5 +17,8 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	if parts.Config.Streaming {
+		lambda.Start(parts.Read().Stream)
+	}
 	lambda.Start(parts.Read())
 }
