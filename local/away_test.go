@@ -68,7 +68,7 @@ func TestEngineAway(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			gate := newEngineGate(t)
-			settings := []string{"AWS_ENDPOINT_URL_DYNAMODB=" + gate.URL, "REGISTRY_CACHE_REFRESH=1s", "REGISTRY_EVICTION_INTERVAL=5s"}
+			settings := gate.settings("REGISTRY_CACHE_REFRESH=1s", "REGISTRY_EVICTION_INTERVAL=5s")
 			warm, cold := startRegistry(t, settings...), startCold(t, settings...)
 			warm.register(t, "SHOP", "shop-1", 90)
 			reader{t, warm}.within(10*time.Second, "a registration is read", func(full, _ answer) bool {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -20,8 +21,11 @@ import (
 // engineGate stands before an engine and behaves as DynamoDB does in a bad
 // hour.
 type engineGate struct {
-	URL  string
+	url  string
 	mode atomic.Int32
+	// tables is what the tables' names end with: the embedded engines of one
+	// process have the same tables.
+	tables string
 	// limit is how many calls a second are let through.
 	limit *rate.Limiter
 	// opened ends requests that hang.
@@ -44,14 +48,20 @@ func newEngineGate(t *testing.T) *engineGate {
 	proxy := httputil.NewSingleHostReverseProxy(engine)
 	proxy.Transport = &http.Transport{MaxIdleConnsPerHost: 256}
 	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
-	g := &engineGate{limit: rate.NewLimiter(rate.Inf, 1), opened: make(chan struct{})}
+	g := &engineGate{tables: strings.ToLower(rand.Text()), limit: rate.NewLimiter(rate.Inf, 1), opened: make(chan struct{})}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.pass(w, r, proxy) }))
 	t.Cleanup(func() {
 		close(g.opened)
 		server.Close()
 	})
-	g.URL = server.URL
+	g.url = server.URL
 	return g
+}
+
+// settings are those of a process that works behind the gate.
+func (g *engineGate) settings(more ...string) []string {
+	return append(more, "AWS_ENDPOINT_URL_DYNAMODB="+g.url,
+		"REGISTRY_LEASE_TABLE=leases-"+g.tables, "REGISTRY_DELTA_TABLE=deltas-"+g.tables)
 }
 
 func (g *engineGate) pass(w http.ResponseWriter, r *http.Request, engine http.Handler) {

@@ -118,18 +118,18 @@ func bearable(mib int) int {
 }
 
 // TestOverload: the database takes 100 writes a second and throttles the rest,
-// and several hundred clients want more. Nobody waits longer than a function
+// and its clients want many more. Nobody waits longer than a function
 // may take, who is not served is told when to try again, as much is done as
 // the database takes, and nothing acknowledged is lost. REGISTRY_TEST_SOAK makes
 // it a minute.
 func TestOverload(t *testing.T) {
-	const capacity, clients = 100, 300
+	const capacity, clients = 100, 150
 	duration := 10 * time.Second
 	if os.Getenv(envSoak) != "" {
 		duration = time.Minute
 	}
 	gate := newEngineGate(t)
-	r := startRegistry(t, "AWS_ENDPOINT_URL_DYNAMODB="+gate.URL, "REGISTRY_CACHE_REFRESH=1s", "REGISTRY_LOG_LEVEL=error")
+	r := startRegistry(t, gate.settings("REGISTRY_CACHE_REFRESH=1s", "REGISTRY_LOG_LEVEL=error")...)
 	r.register(t, "SHOP", "shop-1", 3600)
 	r.press(t, clients, time.Second) // connections and buffers
 	before := r.resident(t)
@@ -146,7 +146,7 @@ func TestOverload(t *testing.T) {
 	assert.NotZero(t, l.statuses[http.StatusServiceUnavailable], "that was no overload")
 	assert.Zero(t, l.silent, "503 without Retry-After")
 	assert.Greater(t, served, int(duration.Seconds())*capacity/2, "served at half of what the database takes or more")
-	assert.Less(t, l.slowest(1), writeTime+2*time.Second)
+	assert.Less(t, l.slowest(1), 2*writeTime, "the deadline, and what a busy machine adds")
 	assert.Less(t, r.resident(t), before+bearable(150))
 
 	after := r.press(t, 4, 2*time.Second)

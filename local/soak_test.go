@@ -118,7 +118,7 @@ func (s *soak) quit() {
 	s.samples[len(s.samples)-1].goroutines = count
 	s.t.Logf("%d goroutines", count)
 	assert.NotZero(s.t, count)
-	assert.Less(s.t, count, 4*soakConnections+200, "goroutines")
+	assert.Less(s.t, count, 4*soakConnections+400, "goroutines: two a connection, the engine's too")
 }
 
 func (s *soak) sample() {
@@ -346,8 +346,17 @@ func (e *fileEngine) stop() {
 	_ = e.process.Wait()         // it was killed
 }
 
-// restart kills the engine and starts it on its file.
+// restart kills the engine and starts it on its file, without the stream
+// records that no poller takes any more: the engine keeps them for ever,
+// DynamoDB for a day, and it slows down with each of them.
 func (e *fileEngine) restart() {
 	e.stop()
+	const trim = `import sqlite3, sys
+with sqlite3.connect(sys.argv[1]) as file:
+    file.execute("DELETE FROM _stream_records WHERE created_at < (SELECT MAX(created_at) FROM _stream_records) - 130")`
+	output, err := exec.Command("python3", "-c", trim, e.file).CombinedOutput()
+	if err != nil {
+		e.t.Logf("the stream is not trimmed: %v\n%s", err, output)
+	}
 	e.run()
 }
