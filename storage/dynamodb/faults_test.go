@@ -125,27 +125,27 @@ type faultRig struct {
 
 func newFaultRig(t *testing.T, e enginetest.Engine) *faultRig {
 	t.Helper()
-	r := &faultRig{network: &network{}, now: began}
+	f := &faultRig{network: &network{}, now: began}
 	cfg := e.Tables(t)
-	cfg.Now = r.clock
-	r.sound = dynamodb.New(e.Client(t), cfg)
-	r.store = dynamodb.New(e.Client(t, func(o *awsdynamodb.Options) {
-		r.network.next, o.HTTPClient = o.HTTPClient, r.network
+	cfg.Now = f.clock
+	f.sound = dynamodb.New(e.Client(t), cfg)
+	f.store = dynamodb.New(e.Client(t, func(o *awsdynamodb.Options) {
+		f.network.next, o.HTTPClient = o.HTTPClient, f.network
 		o.Retryer = retry.AddWithMaxBackoffDelay(o.Retryer, 10*time.Millisecond)
 	}), cfg)
-	return r
+	return f
 }
 
-func (r *faultRig) clock() time.Time { return r.now }
+func (f *faultRig) clock() time.Time { return f.now }
 
 // registry returns the operations on one of the stores.
-func (r *faultRig) registry(store registry.Store) *registry.Registry {
-	return registry.New(registry.Config{Store: store, Now: r.clock})
+func (f *faultRig) registry(store registry.Store) *registry.Registry {
+	return registry.New(registry.Config{Store: store, Now: f.clock})
 }
 
-func (r *faultRig) scan(t *testing.T) map[eureka.Key]lease.Lease {
+func (f *faultRig) scan(t *testing.T) map[eureka.Key]lease.Lease {
 	t.Helper()
-	leases, err := r.sound.Scan(t.Context())
+	leases, err := f.sound.Scan(t.Context())
 	require.NoError(t, err)
 	byKey := make(map[eureka.Key]lease.Lease, len(leases))
 	for _, l := range leases {
