@@ -131,6 +131,15 @@ bench-compare: $(BUILD)/registry ## this server and Spring Cloud's in turns unde
 	@go build -o $(BUILD)/bench ./local/bench
 	@local/bench/compare.sh $(BUILD)/registry $(BUILD)/bench $(BUILD) $(BENCH_FLAGS)
 
+.PHONY: cost
+cost: ## what the registry costs a month on AWS, as the README shows it
+	@go run ./local/cost
+
+# Takes minutes; the tests hold the figures by a shorter time.
+.PHONY: cost-measure
+cost-measure: $(DYNOXIDE) ## measure anew what an hour consumes, for make cost
+	REGISTRY_TEST_DYNOXIDE=$(abspath $(DYNOXIDE)) go test -count 1 -run TestHour ./local/cost -args -minutes 60 -update
+
 # `sam build` runs the same rules.
 .PHONY: build
 build: ## the four functions as static binaries (ARCHITECTURE=x86_64 for the other one)
