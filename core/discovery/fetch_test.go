@@ -457,7 +457,7 @@ func TestOtherServersShapes(t *testing.T) {
 	}
 }
 
-// TestReadersTakeNoLock reads while deltas come in; the race detector watches.
+// TestReadersWhileDeltasCome reads while deltas come in; the race detector watches.
 func TestReadersWhileDeltasCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(t, nil)

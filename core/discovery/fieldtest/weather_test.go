@@ -52,8 +52,8 @@ func (w *weather) next() disturbance {
 type line struct {
 	to      http.RoundTripper
 	weather *weather
-	// requests counts all that were sent; writes those that change something
-	// but are no heartbeat.
+	// requests counts all that were sent, registrations and fulls some kinds
+	// of them.
 	requests, registrations, fulls atomic.Int64
 }
 
@@ -69,7 +69,7 @@ func (l *line) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return nil, errRefused
 	}
-	// An answer that is lost is not waited for by the registry either.
+	// What is lost is the answer alone: the registry does its work.
 	sent := req
 	if d.lost {
 		sent = req.WithContext(context.WithoutCancel(req.Context()))
