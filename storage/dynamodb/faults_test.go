@@ -4,12 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -27,92 +23,6 @@ import (
 	"github.com/eurekaless/registry/storage/dynamodb/enginetest"
 	"github.com/eurekaless/registry/storage/storagetest"
 )
-
-// failure is what happens to the n-th try of a write, under the SDK, which
-// tries again on its own.
-type failure func(n int, r *http.Request, send transport) (*http.Response, error)
-
-func unreachable(int, *http.Request, transport) (*http.Response, error) {
-	return nil, syscall.ECONNRESET
-}
-
-// answerLost has the engine do what it is asked, and nobody hear of it.
-func answerLost(_ int, r *http.Request, send transport) (*http.Response, error) {
-	if response, err := send(r); err == nil {
-		_ = response.Body.Close() // nobody reads it
-	}
-	return nil, io.ErrUnexpectedEOF
-}
-
-// failedAfter is an engine that does what it is asked and answers 500.
-func failedAfter(n int, r *http.Request, send transport) (*http.Response, error) {
-	_, _ = answerLost(n, r, send) // its error is what answerLost is for
-	return answer(http.StatusInternalServerError, ""), nil
-}
-
-func throttledAlways(_ int, r *http.Request, _ transport) (*http.Response, error) { return throttle(r) }
-
-func hang(_ int, r *http.Request, _ transport) (*http.Response, error) { return silent(r) }
-
-func hangAfter(n int, r *http.Request, send transport) (*http.Response, error) {
-	_, _ = answerLost(n, r, send) // its error is what answerLost is for
-	return silent(r)
-}
-
-// once is a failure of the first try alone.
-func once(f failure) failure {
-	return func(n int, r *http.Request, send transport) (*http.Response, error) {
-		if n > 0 {
-			return send(r)
-		}
-		return f(n, r, send)
-	}
-}
-
-// after is a failure of the tries that come after one that met another.
-func after(first, then failure) failure {
-	return func(n int, r *http.Request, send transport) (*http.Response, error) {
-		if n == 0 {
-			return first(n, r, send)
-		}
-		return then(n, r, send)
-	}
-}
-
-// network is the SDK's HTTP client with failures of writes.
-type network struct {
-	next httpClient
-
-	// mu guards what follows.
-	mu      sync.Mutex
-	failure failure
-	writes  int
-}
-
-// fail makes the writes from now on meet a failure; nil: none.
-func (n *network) fail(f failure) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.failure, n.writes = f, 0
-}
-
-// Do implements the SDK's HTTPClient.
-func (n *network) Do(r *http.Request) (*http.Response, error) {
-	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-	switch operation {
-	case "UpdateItem", "PutItem", "BatchWriteItem":
-	default:
-		return n.next.Do(r)
-	}
-	n.mu.Lock()
-	f, try := n.failure, n.writes
-	n.writes++
-	n.mu.Unlock()
-	if f == nil {
-		return n.next.Do(r)
-	}
-	return f(try, r, n.next.Do)
-}
 
 // faultRig is a store over a network that fails, and one over a good network
 // that sees what the tables hold.
@@ -502,67 +412,4 @@ func TestFaultsOfNobody(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestFaultsOfRows: a row that is not reported is in the table, and one that
-// comes again is there once.
-func TestFaultsOfRows(t *testing.T) {
-	var rows []row
-	for n := range 40 { // two batches
-		l := usualLease(n)
-		rows = append(rows, row{Key: l.Key, Version: 7, Instance: l.Effective(), Sequence: fmt.Sprint(1000 + n)})
-	}
-	enginetest.Each(t, func(t *testing.T, e enginetest.Engine) {
-		f := newFaultRig(t, e)
-		for n, fault := range faults {
-			t.Run(fault.name, func(t *testing.T) {
-				written := began.Add(time.Duration(n) * time.Minute)
-				for i := range rows {
-					rows[i].Written = written
-				}
-				ctx, cancel := fault.within(t)
-				defer cancel()
-				f.network.fail(fault.failure)
-				err := f.store.Put(ctx, rows)
-				f.network.fail(nil)
-
-				missing := map[eureka.Key]bool{}
-				if fault.want == nil {
-					require.NoError(t, err)
-				} else {
-					for _, i := range unwrittenOf(t, err) {
-						missing[rows[i].Key] = true
-					}
-				}
-				there := f.rowsAt(t, written)
-				for _, r := range rows {
-					assert.True(t, there[r.Key] == 1 || missing[r.Key], "%s is not reported and not there", r.Key)
-				}
-				require.NoError(t, f.store.Put(t.Context(), rows), "offered again")
-				for key, n := range f.rowsAt(t, written) {
-					assert.Equal(t, 1, n, key)
-				}
-				assert.Len(t, f.rowsAt(t, written), len(rows))
-			})
-		}
-	})
-}
-
-func unwrittenOf(t *testing.T, err error) []int {
-	t.Helper()
-	var unwritten *unwrittenError
-	require.ErrorAs(t, err, &unwritten)
-	return unwritten.Indexes
-}
-
-// rowsAt counts the rows of a moment by their instances.
-func (f *faultRig) rowsAt(t *testing.T, written time.Time) map[eureka.Key]int {
-	t.Helper()
-	rows, err := f.sound.Deltas(t.Context(), written.Add(-time.Millisecond), written)
-	require.NoError(t, err)
-	counts := map[eureka.Key]int{}
-	for _, r := range rows {
-		counts[r.Key]++
-	}
-	return counts
 }

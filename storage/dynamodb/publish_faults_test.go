@@ -11,9 +11,73 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/published"
 	"github.com/eurekaless/registry/storage/dynamodb/enginetest"
 )
+
+// TestFaultsOfRows: a row that is not reported is in the table, and one that
+// comes again is there once.
+func TestFaultsOfRows(t *testing.T) {
+	var rows []row
+	for n := range 40 { // two batches
+		l := usualLease(n)
+		rows = append(rows, row{Key: l.Key, Version: 7, Instance: l.Effective(), Sequence: fmt.Sprint(1000 + n)})
+	}
+	enginetest.Each(t, func(t *testing.T, e enginetest.Engine) {
+		f := newFaultRig(t, e)
+		for n, fault := range faults {
+			t.Run(fault.name, func(t *testing.T) {
+				written := began.Add(time.Duration(n) * time.Minute)
+				for i := range rows {
+					rows[i].Written = written
+				}
+				ctx, cancel := fault.within(t)
+				defer cancel()
+				f.network.fail(fault.failure)
+				err := f.store.Put(ctx, rows)
+				f.network.fail(nil)
+
+				missing := map[eureka.Key]bool{}
+				if fault.want == nil {
+					require.NoError(t, err)
+				} else {
+					for _, i := range unwrittenOf(t, err) {
+						missing[rows[i].Key] = true
+					}
+				}
+				there := f.rowsAt(t, written)
+				for _, r := range rows {
+					assert.True(t, there[r.Key] == 1 || missing[r.Key], "%s is not reported and not there", r.Key)
+				}
+				require.NoError(t, f.store.Put(t.Context(), rows), "offered again")
+				for key, n := range f.rowsAt(t, written) {
+					assert.Equal(t, 1, n, key)
+				}
+				assert.Len(t, f.rowsAt(t, written), len(rows))
+			})
+		}
+	})
+}
+
+func unwrittenOf(t *testing.T, err error) []int {
+	t.Helper()
+	var unwritten *unwrittenError
+	require.ErrorAs(t, err, &unwritten)
+	return unwritten.Indexes
+}
+
+// rowsAt counts the rows of a moment by their instances.
+func (f *faultRig) rowsAt(t *testing.T, written time.Time) map[eureka.Key]int {
+	t.Helper()
+	rows, err := f.sound.Deltas(t.Context(), written.Add(-time.Millisecond), written)
+	require.NoError(t, err)
+	counts := map[eureka.Key]int{}
+	for _, r := range rows {
+		counts[r.Key]++
+	}
+	return counts
+}
 
 // snapshotParts is how many items the snapshot of these tests takes, besides
 // its pointer.
