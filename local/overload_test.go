@@ -117,13 +117,13 @@ func bearable(mib int) int {
 	return mib
 }
 
-// TestOverload: the database takes 100 writes a second and throttles the rest,
+// TestOverload: the database takes 20 writes a second and throttles the rest,
 // and its clients want many more. Nobody waits longer than a function
 // may take, who is not served is told when to try again, as much is done as
 // the database takes, and nothing acknowledged is lost. REGISTRY_TEST_SOAK makes
 // it a minute.
 func TestOverload(t *testing.T) {
-	const capacity, clients = 100, 150
+	const capacity, clients = 20, 150
 	duration := 10 * time.Second
 	if os.Getenv(envSoak) != "" {
 		duration = time.Minute
