@@ -1,7 +1,6 @@
 package gateway_test
 
 import (
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"testing"
@@ -18,7 +17,7 @@ func BenchmarkInvoke(b *testing.B) {
 	}
 	bodies := map[string]http.HandlerFunc{
 		"empty":    func(http.ResponseWriter, *http.Request) {},
-		"text1KB":  func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, string(make1KB)) },
+		"text1KB":  func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make1KB) },
 		"gzip55KB": func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(gzip) },
 	}
 	for _, form := range forms {
