@@ -49,15 +49,6 @@ func recorded(t testing.TB) []exchange {
 	return out
 }
 
-// recordedBody returns the body of one recorded answer.
-func recordedBody(t testing.TB, name string) string {
-	t.Helper()
-	all := recorded(t)
-	n := slices.IndexFunc(all, func(e exchange) bool { return e.Name == name })
-	require.GreaterOrEqual(t, n, 0, "no exchange %q", name)
-	return all[n].Response.Body
-}
-
 // encoding returns the encoding of a recorded answer, by what the body is.
 func (e exchange) encoding() wire.Encoding {
 	encoding := wire.Encoding{Compact: e.Headers["X-Eureka-Accept"] == "compact"}
