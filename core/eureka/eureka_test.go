@@ -39,6 +39,12 @@ func TestHashCode(t *testing.T) {
 func TestInstanceIdentity(t *testing.T) {
 	hosted := &eureka.InstanceInfo{App: "SHOP", HostName: "shop-a.example.org"}
 	assert.Equal(t, eureka.Key{App: "SHOP", ID: "shop-a.example.org"}, hosted.Key())
+	amazon := &eureka.InstanceInfo{App: "SHOP", HostName: "shop-a.example.org", DataCenter: eureka.DataCenterInfo{
+		Name: eureka.DataCenterAmazon, Metadata: map[string]string{"instance-id": "i-01"},
+	}}
+	assert.Equal(t, eureka.Key{App: "SHOP", ID: "i-01"}, amazon.Key())
+	amazon.DataCenter.Metadata = nil
+	assert.Equal(t, eureka.Key{App: "SHOP", ID: "shop-a.example.org"}, amazon.Key())
 	named := &eureka.InstanceInfo{App: "shop", InstanceID: "shop-1", HostName: "shop-a.example.org"}
 	assert.Equal(t, eureka.NewKey("Shop", "shop-1"), named.Key())
 	assert.Equal(t, "SHOP/shop-1", named.Key().String())

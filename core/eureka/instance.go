@@ -114,10 +114,15 @@ type InstanceInfo struct {
 	ASGName     string
 }
 
-// ID returns what identifies the instance within its application.
+// ID returns what identifies the instance within its application: its id;
+// without one what the data centre calls it, which only Amazon's does; or its
+// host name. (So does InstanceInfo.getId of the Java client.)
 func (i *InstanceInfo) ID() string {
 	if i.InstanceID != "" {
 		return i.InstanceID
+	}
+	if i.DataCenter.Name == DataCenterAmazon && i.DataCenter.Metadata["instance-id"] != "" {
+		return i.DataCenter.Metadata["instance-id"]
 	}
 	return i.HostName
 }

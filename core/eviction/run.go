@@ -37,6 +37,9 @@ func New(cfg Config) (*Runner, error) {
 
 // Report is what one pass did.
 type Report struct {
+	// Scanned says that the table could be read. Without it nothing was found,
+	// which is not an empty registry.
+	Scanned bool
 	// Statistics is what was found and published; its Pass is when the pass
 	// began.
 	Statistics published.Statistics
@@ -81,7 +84,7 @@ func (r *Runner) Run(ctx context.Context) (Report, error) {
 		return Report{OnlyLooked: true, Statistics: published.Statistics{Pass: began}},
 			errors.Join(lastErr, fmt.Errorf("scan leases: %w", err))
 	}
-	report := Report{OnlyLooked: last.Pass.IsZero()}
+	report := Report{Scanned: true, OnlyLooked: last.Pass.IsZero()}
 	if !report.OnlyLooked {
 		report.Lateness = Lateness(began, last.Pass, r.cfg.Interval)
 	}

@@ -49,6 +49,7 @@ func TestRun(t *testing.T) {
 	report, err := tables.runner(t, nil).Run(background())
 	require.NoError(t, err)
 	assert.Equal(t, eviction.Report{
+		Scanned: true,
 		Statistics: published.Statistics{
 			Pass: tables.clock(), Leases: 39, Expected: 39, Seen: 34, Threshold: 33,
 			Enabled: true, Evicted: 5, HashCode: "UP_39_",

@@ -109,6 +109,8 @@ func message(status int, err error) string {
 		return invalid.Error()
 	case status == http.StatusInternalServerError:
 		return "internal error"
+	case errors.Is(err, eureka.ErrConflict):
+		return "others keep changing this instance; try again"
 	case status == http.StatusServiceUnavailable:
 		return "the registry's store does not answer; try again"
 	case status == http.StatusNotFound:

@@ -46,6 +46,8 @@ func TestRefusals(t *testing.T) {
 		{"too much metadata", "POST", "/apps/SHOP", shop(object{"metadata": many}), 413, "metadata"},
 		{"long id", "POST", "/apps/SHOP", shop(object{"instanceId": strings.Repeat("x", 1025)}), 413, "instanceId"},
 		{"long name", "POST", "/apps/" + strings.Repeat("S", 2049), shop(object{"app": strings.Repeat("S", 2049)}), 413, "app"},
+		{"id ends in a slash", "POST", "/apps/SHOP", shop(object{"instanceId": "shop/"}), 400, "instanceId"},
+		{"id ends like a path", "POST", "/apps/SHOP", shop(object{"instanceId": "shop/status"}), 400, "instanceId"},
 		{"large body", "POST", "/apps/SHOP", shop(object{"metadata": object{"a": strings.Repeat("x", 1<<20)}}), 413, "body"},
 		{"status without value", "PUT", "/apps/SHOP/shop-1/status", "", 400, "value"},
 		{"status that is none", "PUT", "/apps/SHOP/shop-1/status?value=up", "", 400, "value"},
@@ -121,6 +123,44 @@ func TestReplicatedHeartbeat(t *testing.T) {
 	w := s.must(409, s.do("PUT", "/eureka/apps/SHOP/shop-1?lastDirtyTimestamp=1600000000000", "", peer...))
 	assert.Equal(t, "shop-1", decode(t, w)["instance"].(object)["instanceId"])
 	s.must(404, s.do("PUT", "/eureka/apps/SHOP/shop-1?lastDirtyTimestamp=1800000000000", "", peer...))
+}
+
+// TestNamesThatNoPathLeadsTo are refused at the registration, also a peer's.
+func TestNamesThatNoPathLeadsTo(t *testing.T) {
+	for field, parts := range map[string]object{
+		"app: must not hold a slash":              {"app": "A/B"},
+		"instanceId: must not end in /":           {"instanceId": "x/"},
+		"instanceId: must not end in /status":     {"instanceId": "x/status"},
+		"instanceId: must not end in /metadata":   {"instanceId": "x/metadata"},
+		"instanceId: must not begin with a slash": {"instanceId": "/x"},
+	} {
+		s := newServer(t)
+		app := "SHOP"
+		if parts["app"] != nil {
+			app = "A%2FB"
+		}
+		w := s.must(400, s.post(app, shop(parts)))
+		assert.Equal(t, field, decode(t, w)["error"])
+	}
+}
+
+// TestBatchNamesTheInstance: an item is about the instance that it names.
+func TestBatchNamesTheInstance(t *testing.T) {
+	s := newServer(t)
+	item := `{"replicationList": [{"appName": "OTHER", "id": "shop-1", "action": "Register", "instanceInfo": ` +
+		strings.TrimSuffix(strings.TrimPrefix(shop(nil), `{"instance":`), "}") + `}]}`
+	w := s.must(200, s.do("POST", "/eureka/peerreplication/batch", item, "Content-Type", "application/json"))
+	assert.Equal(t, []any{object{"statusCode": 400.0}}, decode(t, w)["responseList"])
+	assert.Empty(t, s.store.Records(0))
+}
+
+// TestClassMarkerIsNoMetadata: Java's mark of a map's class comes in by no
+// way.
+func TestClassMarkerIsNoMetadata(t *testing.T) {
+	s := newServer(t)
+	s.must(204, s.post("SHOP", shop(object{"metadata": object{"@class": "java.util.Collections$EmptyMap", "a": "1"}})))
+	s.must(200, s.do("PUT", "/eureka/apps/SHOP/shop-1/metadata?@class=java.util.Collections$EmptyMap&b=2", ""))
+	assert.Equal(t, object{"a": "1", "b": "2"}, s.read("/apps/SHOP/shop-1")["metadata"])
 }
 
 // TestBatchWithABadItem refuses that item and does the others.

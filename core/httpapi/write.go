@@ -22,6 +22,10 @@ const (
 	maxIDBytes  = 1024
 )
 
+// classMarker is not metadata but Java's mark of a map's class; a registration
+// does not take it either.
+const classMarker = "@class"
+
 // register answers POST /apps/{app}: exactly 204, which clients demand. It
 // names a type though there is no body: the recording asks for it where the
 // stock server refuses unknown members with a document (TestReplay).
@@ -147,6 +151,7 @@ func (h *Handler) addMetadata(w http.ResponseWriter, r *http.Request, t target) 
 	for key, values := range query {
 		entries[key] = values[0]
 	}
+	delete(entries, classMarker)
 	if err := h.cfg.Registry.AddMetadata(r.Context(), t.key(), entries); err != nil {
 		return err
 	}
@@ -181,8 +186,8 @@ func (h *Handler) replicateItems(r *http.Request, items []wire.ReplicationItem) 
 	var batch []registry.Replicated
 	var indexes []int
 	for i, item := range items {
-		if item.Err != nil {
-			results[i] = replicationResult(registry.Outcome{Err: item.Err})
+		if err := checkItem(item); err != nil {
+			results[i] = replicationResult(registry.Outcome{Err: err})
 			continue
 		}
 		indexes = append(indexes, i)
@@ -196,6 +201,18 @@ func (h *Handler) replicateItems(r *http.Request, items []wire.ReplicationItem) 
 		h.auditReplicated(r, batch[n], outcome)
 	}
 	return results
+}
+
+// checkItem refuses an item that could not be read, or whose instance is
+// another than it names.
+func checkItem(item wire.ReplicationItem) error {
+	if item.Err != nil || item.Instance == nil {
+		return item.Err
+	}
+	if key := item.Instance.Key(); key != eureka.NewKey(item.App, item.ID) {
+		return eureka.Invalidf("instanceInfo", "is %s, the item names %s/%s", key, item.App, item.ID)
+	}
+	return checkKey(item.Instance.Key())
 }
 
 // replicationResult gives an outcome its status: 200 for every success, also
@@ -236,8 +253,21 @@ func (h *Handler) readBody(r *http.Request) ([]byte, error) {
 	return data, nil
 }
 
-// checkKey refuses names that the table cannot hold.
+// checkKey refuses names that the table cannot hold, and those that no path
+// leads to behind a gateway that decodes it: such an instance could register,
+// but never renew (TestNamesThatNoPathLeadsTo).
 func checkKey(key eureka.Key) error {
+	if strings.Contains(key.App, "/") {
+		return eureka.Invalidf("app", "must not hold a slash")
+	}
+	for _, end := range []string{"/", "/status", "/metadata"} {
+		if strings.HasSuffix(key.ID, end) {
+			return eureka.Invalidf("instanceId", "must not end in %s", end)
+		}
+	}
+	if strings.HasPrefix(key.ID, "/") {
+		return eureka.Invalidf("instanceId", "must not begin with a slash")
+	}
 	if len(key.App) > maxAppBytes {
 		return eureka.TooLargef("app", "more than %d bytes", maxAppBytes)
 	}

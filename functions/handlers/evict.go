@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/eurekaless/registry/core/eviction"
-	"github.com/eurekaless/registry/core/published"
 )
 
 // Pass is what an eviction pass is to [Evict].
@@ -60,7 +59,7 @@ func (e *Evict) Handle(ctx context.Context) error {
 // record measures what a pass found and did. Without a scan it found nothing,
 // which must not look like an empty registry.
 func (e *Evict) record(r *eviction.Report) {
-	if r.Statistics == (published.Statistics{Pass: r.Statistics.Pass}) {
+	if !r.Scanned {
 		return
 	}
 	preserved := 0.0

@@ -25,6 +25,7 @@ func evict(m meter, report eviction.Report, err error) *handlers.Evict {
 }
 
 var report = eviction.Report{
+	Scanned: true,
 	Statistics: published.Statistics{Pass: start, Leases: 20, Expected: 18, Seen: 12, SelfPreservation: true, Enabled: true},
 	Lateness:   1500 * time.Millisecond, Expired: 6, Evicted: 3, Failed: 1, Healed: 2,
 }
@@ -62,7 +63,7 @@ func TestEvictWithoutScan(t *testing.T) {
 // TestEvictEmptyRegistry: an empty registry is one.
 func TestEvictEmptyRegistry(t *testing.T) {
 	m := meter{}
-	empty := eviction.Report{Statistics: published.Statistics{Pass: start, Enabled: true}}
+	empty := eviction.Report{Scanned: true, Statistics: published.Statistics{Pass: start, Enabled: true}}
 	require.NoError(t, evict(m, empty, nil).Handle(t.Context()))
 	assert.Contains(t, m, handlers.Leases)
 }
