@@ -4,6 +4,14 @@
 // for Basic credentials, as Eureka's clients send them with a service URL such
 // as https://user:password@host/eureka.
 //
+// The document is JSON:
+//
+//	{"users": {
+//	  "dashboard": {"role": "read", "passwords": ["$argon2id$..."]},
+//	  "shop-team": {"role": "register", "applications": ["SHOP", "SHOP-*"], "passwords": ["$argon2id$..."]},
+//	  "ops": {"role": "admin", "passwords": ["$argon2id$..."]}
+//	}}
+//
 // A user may have several passwords at a time, so that a new one is valid
 // before the old one is taken away, and nothing has to be deployed for either.
 //

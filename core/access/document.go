@@ -15,12 +15,8 @@ import (
 // password costs as many hashes as any user has passwords.
 const maxPasswords = 4
 
-// document is the credentials as they are kept, JSON:
-//
-//	{"users": {
-//	  "dashboard": {"role": "read", "passwords": ["$argon2id$..."]},
-//	  "shop-team": {"role": "register", "applications": ["SHOP", "SHOP-*"], "passwords": ["$argon2id$...", "$argon2id$..."]}
-//	}}
+// document is the credentials as they are kept; the package's comment has an
+// example.
 type document struct {
 	Users map[string]userEntry `json:"users"`
 }
