@@ -10,6 +10,9 @@ BUILD := .build
 ARCHITECTURE ?= arm64
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOSEC := github.com/securego/gosec/v2/cmd/gosec@v2.30.0
+GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
+INDEXDB := golang.org/x/vulndb/cmd/indexdb@v0.0.0-20261105234957-e22db6528018
 CFN_LINT := cfn-lint==1.58.0
 SAM_CLI := aws-sam-cli==1.170.0
 
@@ -67,7 +70,7 @@ fuzz: ## every fuzz target for FUZZ=10m, one after another
 	done
 
 .PHONY: check
-check: format vet staticcheck lint-template test ## everything that must pass: format, vet, staticcheck, template, tests
+check: format vet staticcheck gosec vulnerabilities lint-template test ## everything that must pass: format, vet, analysis, vulnerabilities, template, tests
 
 .PHONY: format
 format: ## fail when a Go file is not formatted
@@ -81,6 +84,35 @@ vet: ## go vet
 .PHONY: staticcheck
 staticcheck: ## staticcheck with all its checks
 	go run $(STATICCHECK) -checks all ./...
+
+# What gosec finds and is none, "path:rules". Everywhere else the rules count.
+#   G104: an error that is not looked at says why in a comment beside it.
+#   G404: random numbers that spread load, choose instances or make test data;
+#         secrets are made by functions and core/access, where the rule counts.
+#   G115: counts and lengths, each far below the bound that it is converted to.
+#   G304: files that are named by whoever starts the process.
+#   G204: the engine that a test starts.
+#   G101: a help text and the name of a variable.
+#   G203: the style and script of the pages, which are part of the program.
+#   G705: JSON and XML, which nosniff and the policy keep from being a page
+#         (TestBrowsersAreRestrained).
+GOSEC_NONE := storage/.*:G115,G404;local/.*:G115,G304,G404;core/(readcache|discovery)/.*:G115,G404;core/eviction/.*:G404
+GOSEC_NONE := $(GOSEC_NONE);functions/boot/credentials\.go:G304;core/discovery/backup\.go:G304;storage/dynamodb/enginetest/.*:G204
+GOSEC_NONE := $(GOSEC_NONE);local/(help|import)\.go:G101;core/discovery/datacenter_amazon\.go:G101
+GOSEC_NONE := $(GOSEC_NONE);core/dashboard/dashboard\.go:G203;core/httpapi/read\.go:G705
+.PHONY: gosec
+gosec: ## static analysis for security; the exceptions are listed above it, with reasons
+	go run $(GOSEC) -quiet -exclude=G104 -exclude-rules='$(GOSEC_NONE)' ./...
+
+# The list of vulnerabilities is a module too, so it comes from where all others
+# do. GOTOOLCHAIN=auto: judged by the Go that go.mod names, as functions are built.
+.PHONY: vulnerabilities
+vulnerabilities: ## govulncheck with today's list (skipped without a network, unless all is required)
+	@if dir=$$(go mod download -json golang.org/x/vulndb@latest | sed -n 's/.*"Dir": "\(.*\)",*$$/\1/p') && [ -n "$$dir" ]; then \
+	  rm -rf $(BUILD)/vulndb && go run $(INDEXDB) -vulns "$$dir/data/osv" -out $(BUILD)/vulndb && \
+	  GOTOOLCHAIN=auto go run $(GOVULNCHECK) -db 'file://$(abspath $(BUILD)/vulndb)' ./...; \
+	elif [ -n "$${REGISTRY_TEST_REQUIRE_ALL:-}" ]; then echo 'make vulnerabilities: no list of them' >&2; exit 1; \
+	else echo 'make vulnerabilities: skipped, no list of them'; fi
 
 # cfn-lint and the SAM CLI are Python programs; they live in an environment of
 # their own.
