@@ -1,8 +1,10 @@
 package boot_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"io"
 	"maps"
 	"net/http"
 	"net/http/httptest"
@@ -38,7 +40,8 @@ type reply struct {
 type entrance func(t testing.TB, c call) (reply, bool)
 
 // entrances returns all: a gateway for each form of event there is a fixture
-// of, and the local process's handler.
+// of, the local process's handler, and the read function's URL with response
+// streaming beside the write function.
 func entrances(t testing.TB, p *boot.Parts) map[string]entrance {
 	t.Helper()
 	files, err := filepath.Glob("../gateway/testdata/*.json")
@@ -60,6 +63,41 @@ func entrances(t testing.TB, p *boot.Parts) map[string]entrance {
 			}
 			return invoke(t, write, event), true
 		}
+	}
+	plain := out["url"]
+	fixture, err := os.ReadFile("../gateway/testdata/url.json")
+	require.NoError(t, err)
+	out["streaming url"] = func(t testing.TB, c call) (reply, bool) {
+		if c.method != http.MethodGet && c.method != http.MethodHead {
+			return plain(t, c)
+		}
+		event, ok := c.event(t, fixture, false)
+		if !ok {
+			return reply{}, false
+		}
+		answer, err := read.Stream(t.Context(), event)
+		require.NoError(t, err)
+		return streamed(t, answer), true
+	}
+	return out
+}
+
+// streamed reads an answer in the form of response streaming: what an envelope
+// has but for the body, eight zero bytes, the body.
+func streamed(t testing.TB, answer io.Reader) reply {
+	t.Helper()
+	data, err := io.ReadAll(answer)
+	require.NoError(t, err)
+	prelude, body, ok := bytes.Cut(data, make([]byte, 8))
+	require.True(t, ok, "%.200s", data)
+	var a struct {
+		StatusCode int
+		Headers    map[string]string
+	}
+	require.NoError(t, json.Unmarshal(prelude, &a))
+	out := reply{a.StatusCode, http.Header{}, string(body)}
+	for name, value := range a.Headers {
+		out.header.Set(name, value)
 	}
 	return out
 }

@@ -231,7 +231,7 @@ func FuzzSmuggling(f *testing.F) {
 		f.Add(uint8(i), uint8(i), path)
 	}
 	w := newWorld(f)
-	forms := []string{"local", "rest", "http", "url", "local_rest", "local_http"}
+	forms := []string{"local", "rest", "http", "url", "local_rest", "local_http", "streaming url"}
 	f.Fuzz(func(t *testing.T, form, method uint8, path string) {
 		if !strings.HasPrefix(path, "/") {
 			path = "/" + path
