@@ -16,6 +16,7 @@ import (
 
 	"github.com/eurekaless/registry/core/dashboard"
 	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/published"
 )
 
 var now = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
@@ -93,7 +94,7 @@ func TestSelect(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.query, func(t *testing.T) {
-			s := dashboard.Select(apps, query(c.query))
+			s := dashboard.Select(apps, query(c.query), dashboard.Held{})
 			assert.Equal(t, 1000, s.Total)
 			assert.Equal(t, []int{c.found, c.pages, c.first, c.last}, []int{s.Found, s.Pages, s.First, s.Last})
 			require.Len(t, s.Groups, c.groups)
@@ -115,7 +116,7 @@ func TestQueryRoundTrip(t *testing.T) {
 }
 
 func TestHeadingsTurnTheOrder(t *testing.T) {
-	s := dashboard.Select(fleet(10), query("sort=zone&page=1"))
+	s := dashboard.Select(fleet(10), query("sort=zone&page=1"), dashboard.Held{})
 	for _, h := range s.Headings() {
 		want := "none"
 		if h.Title == "Zone" {
@@ -145,7 +146,7 @@ func overview(t *testing.T, apps []eureka.Application, text string) string {
 	t.Helper()
 	var out bytes.Buffer
 	require.NoError(t, dashboard.WriteOverview(&out, &dashboard.Overview{
-		Frame: dashboard.Frame{Now: now}, Selection: dashboard.Select(apps, query(text)),
+		Frame: dashboard.Frame{Now: now}, Selection: dashboard.Select(apps, query(text), dashboard.Held{}),
 	}))
 	return out.String()
 }
@@ -162,7 +163,7 @@ func TestHostileInstances(t *testing.T) {
 	})
 	var details, confirmation bytes.Buffer
 	frame := dashboard.Frame{Now: now, Admin: true, Region: markup}
-	require.NoError(t, dashboard.WriteDetails(&details, dashboard.NewDetails(frame, hostile)))
+	require.NoError(t, dashboard.WriteDetails(&details, dashboard.NewDetails(frame, hostile, dashboard.Held{})))
 	action, _ := dashboard.FindAction(dashboard.Cancel)
 	require.NoError(t, dashboard.WriteConfirmation(&confirmation, &dashboard.Confirmation{
 		Frame: frame, App: hostile.App, ID: hostile.ID(), Status: hostile.Status, Action: action,
@@ -187,7 +188,7 @@ func TestWordsForTimes(t *testing.T) {
 	for before, want := range cases {
 		i := instance("shop-1", func(i *eureka.InstanceInfo) { i.Lease.LastRenewed = now.Add(-before) })
 		var out bytes.Buffer
-		require.NoError(t, dashboard.WriteDetails(&out, dashboard.NewDetails(dashboard.Frame{Now: now}, i)))
+		require.NoError(t, dashboard.WriteDetails(&out, dashboard.NewDetails(dashboard.Frame{Now: now}, i, dashboard.Held{})))
 		renewed := regexp.MustCompile(`<dt>renewed</dt><dd><time[^>]*>([^<]*)`).FindStringSubmatch(out.String())
 		require.NotNil(t, renewed)
 		assert.Equal(t, want, renewed[1])
@@ -199,9 +200,39 @@ func BenchmarkOverview(b *testing.B) {
 	q := query("q=i-0&sort=zone")
 	for b.Loop() {
 		var out bytes.Buffer
-		page := dashboard.Overview{Frame: dashboard.Frame{Now: now}, Selection: dashboard.Select(apps, q)}
+		page := dashboard.Overview{Frame: dashboard.Frame{Now: now}, Selection: dashboard.Select(apps, q, dashboard.Held{})}
 		if err := dashboard.WriteOverview(&out, &page); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// TestHeldBack: an instance whose eviction is held back is marked with words,
+// in the list and on its own page, unless it has renewed since the pass.
+func TestHeldBack(t *testing.T) {
+	held := dashboard.NewHeld(&published.Statistics{
+		Pass: now, HeldBack: 2, Held: []eureka.Key{eureka.NewKey("SHOP", "silent"), eureka.NewKey("SHOP", "back")},
+	})
+	renewed := func(at time.Time) func(*eureka.InstanceInfo) {
+		return func(i *eureka.InstanceInfo) { i.Lease.LastRenewed = at }
+	}
+	for _, c := range []struct {
+		instance *eureka.InstanceInfo
+		marked   bool
+	}{
+		{instance("silent", renewed(now.Add(-2*time.Minute))), true},
+		{instance("back", renewed(now.Add(time.Second))), false},
+		{instance("alive", renewed(now.Add(-time.Second))), false},
+	} {
+		frame := dashboard.Frame{Now: now.Add(2 * time.Second)}
+		apps := []eureka.Application{{Name: "SHOP", Instances: []*eureka.InstanceInfo{c.instance}}}
+		var list, details bytes.Buffer
+		require.NoError(t, dashboard.WriteOverview(&list, &dashboard.Overview{
+			Frame: frame, Selection: dashboard.Select(apps, query(""), held),
+		}))
+		require.NoError(t, dashboard.WriteDetails(&details, dashboard.NewDetails(frame, c.instance, held)))
+		for name, page := range map[string]string{"list": list.String(), "details": details.String()} {
+			assert.Equal(t, c.marked, strings.Contains(page, "expired, held back</span>"), "%s of %s", name, c.instance.ID())
 		}
 	}
 }

@@ -67,19 +67,21 @@ type Details struct {
 	Status  eureka.Status
 	// Overridden is the administrator's status; empty: none.
 	Overridden eureka.Status
-	Links      []Link
-	Fields     []Field
-	Times      []Moment
-	Metadata   []Field
-	Actions    []Action
+	// Held says that its lease has expired and that its eviction is held back.
+	Held     bool
+	Links    []Link
+	Fields   []Field
+	Times    []Moment
+	Metadata []Field
+	Actions  []Action
 	// Done says what an action did just before.
 	Done string
 }
 
 // NewDetails returns the page of an instance as the table has it.
-func NewDetails(f Frame, i *eureka.InstanceInfo) *Details {
+func NewDetails(f Frame, i *eureka.InstanceInfo, held Held) *Details {
 	d := &Details{
-		Frame: f, App: i.App, ID: i.ID(), Status: i.Status,
+		Frame: f, App: i.App, ID: i.ID(), Status: i.Status, Held: held.has(i),
 		Links: links(
 			Link{"home page", i.HomePageURL}, Link{"status page", i.StatusPageURL},
 			Link{"health check", i.HealthCheckURL}, Link{"secure health check", i.SecureHealthCheckURL}),

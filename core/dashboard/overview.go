@@ -116,7 +116,9 @@ type Row struct {
 	App, ID string
 	Status  eureka.Status
 	// Overridden says that the status is an administrator's.
-	Overridden    bool
+	Overridden bool
+	// Held says that its lease has expired and that its eviction is held back.
+	Held          bool
 	Zone, Address string
 	Links         []Link
 	Changed       time.Time
@@ -124,7 +126,7 @@ type Row struct {
 
 // Select returns what a query names; apps are sorted by name, and their
 // instances by id. A page behind the last one is the last one.
-func Select(apps []eureka.Application, q Query) *Selection {
+func Select(apps []eureka.Application, q Query, held Held) *Selection {
 	s := &Selection{}
 	var found []*eureka.InstanceInfo
 	filter := strings.ToLower(q.Filter)
@@ -147,7 +149,7 @@ func Select(apps []eureka.Application, q Query) *Selection {
 	from := (q.Page - 1) * PageSize
 	shown := found[from:min(from+PageSize, s.Found)]
 	s.First, s.Last = min(from+1, s.Found), from+len(shown)
-	s.Groups = groups(shown, q.Sort == columns[0].Name, counts)
+	s.Groups = groups(shown, q.Sort == columns[0].Name, counts, held)
 	return s
 }
 
@@ -181,7 +183,7 @@ func matches(i *eureka.InstanceInfo, filter string) bool {
 }
 
 // groups makes rows of instances.
-func groups(shown []*eureka.InstanceInfo, byApp bool, counts map[string]eureka.StatusCounts) []Group {
+func groups(shown []*eureka.InstanceInfo, byApp bool, counts map[string]eureka.StatusCounts, held Held) []Group {
 	var out []Group
 	for _, i := range shown {
 		name := ""
@@ -192,7 +194,7 @@ func groups(shown []*eureka.InstanceInfo, byApp bool, counts map[string]eureka.S
 			out = append(out, Group{Name: name, Counts: ListCounts(counts[name])})
 		}
 		last := &out[len(out)-1]
-		last.Rows = append(last.Rows, row(i))
+		last.Rows = append(last.Rows, row(i, held))
 	}
 	return out
 }
@@ -211,9 +213,9 @@ func ListCounts(counts eureka.StatusCounts) []Count {
 	return out
 }
 
-func row(i *eureka.InstanceInfo) Row {
+func row(i *eureka.InstanceInfo, held Held) Row {
 	return Row{
-		App: i.App, ID: i.ID(), Status: i.Status, Overridden: overridden(i),
+		App: i.App, ID: i.ID(), Status: i.Status, Overridden: overridden(i), Held: held.has(i),
 		Zone: zone(i), Address: address(i), Changed: i.LastUpdated,
 		Links: links(Link{"home", i.HomePageURL}, Link{"health", healthURL(i)}, Link{"status", i.StatusPageURL}),
 	}

@@ -84,10 +84,13 @@ func NewPlan(leases []lease.Lease, now time.Time, policy Policy, late time.Durat
 	if stats.SelfPreservation {
 		evictable = found.given
 	}
-	plan.Statistics = stats
-	for _, i := range pick(evictable, plan.Limit, rng) {
+	picked := pick(evictable, plan.Limit, rng)
+	for _, i := range picked {
 		plan.Evict = append(plan.Evict, Candidate{Key: leases[i].Key, Renewed: leases[i].Renewed})
 	}
+	stats.HeldBack = len(found.expired) - len(picked)
+	stats.Held = held(leases, found.expired, picked, stats.HeldBack)
+	plan.Statistics = stats
 	return plan
 }
 
@@ -122,6 +125,27 @@ func count(leases []lease.Lease, now time.Time, policy Policy, late time.Duratio
 		}
 	}
 	return c
+}
+
+// held names the first of those n expired leases that were not picked.
+func held(leases []lease.Lease, expired, picked []int, n int) []eureka.Key {
+	if n == 0 {
+		return nil
+	}
+	going := make(map[int]bool, len(picked))
+	for _, i := range picked {
+		going[i] = true
+	}
+	keys := make([]eureka.Key, 0, min(n, published.HeldLimit))
+	for _, i := range expired {
+		if len(keys) == cap(keys) {
+			break
+		}
+		if !going[i] {
+			keys = append(keys, leases[i].Key)
+		}
+	}
+	return keys
 }
 
 // pick moves at most limit random elements to the front, in random order, and

@@ -15,6 +15,7 @@ import (
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/eviction"
 	"github.com/eurekaless/registry/core/lease"
+	"github.com/eurekaless/registry/core/published"
 )
 
 // group is a number of alike leases.
@@ -154,6 +155,57 @@ func TestPlan(t *testing.T) {
 			assert.Equal(t, test.preserved, stats.SelfPreservation, "self-preservation")
 			assert.Equal(t, policy.SelfPreservation, stats.Enabled)
 			assert.Equal(t, epoch, stats.Pass)
+			requireHeld(t, test.leases, plan)
+		})
+	}
+}
+
+// requireHeld fails unless what is expired and not to be evicted is counted,
+// and named as far as the bound lets it.
+func requireHeld(t *testing.T, leases []lease.Lease, plan eviction.Plan) {
+	t.Helper()
+	require.Equal(t, plan.Expired-len(plan.Evict), plan.Statistics.HeldBack, "held back")
+	require.Len(t, plan.Statistics.Held, min(plan.Statistics.HeldBack, published.HeldLimit))
+	open := map[eureka.Key]bool{}
+	for _, l := range leases {
+		open[l.Key] = l.Expired(plan.Statistics.Pass, 0)
+	}
+	for _, c := range plan.Evict {
+		delete(open, c.Key)
+	}
+	for _, key := range plan.Statistics.Held {
+		require.True(t, open[key], "%s is expired, not to be evicted, and named once", key)
+		delete(open, key)
+	}
+}
+
+// TestPlanNamesWhatItHoldsBack: at most a thousand are named, all are counted;
+// by self-preservation, and by the limit without it.
+func TestPlanNamesWhatItHoldsBack(t *testing.T) {
+	for _, test := range []struct {
+		name           string
+		leases         []lease.Lease
+		policy         func(*eviction.Policy)
+		evicted, held  int
+		selfPreserving bool
+	}{
+		{"nobody is silent", leasesOf(group{n: 20}), nil, 0, 0, false},
+		{"self-preservation", leasesOf(group{n: 12}, group{n: 8, silent: 2 * time.Minute}), nil, 0, 8, true},
+		{"self-preservation, some for too long", leasesOf(group{n: 10}, group{n: 8, silent: 2 * time.Minute}, group{n: 2, silent: 2 * time.Hour}), nil, 2, 8, true},
+		{"switched off", leasesOf(group{n: 12}, group{n: 8, silent: 2 * time.Minute}), func(p *eviction.Policy) { p.SelfPreservation = false }, 8, 0, false},
+		{"the limit", leasesOf(group{n: 90}, group{n: 2, silent: 2 * time.Hour}, group{n: 18, silent: 3 * time.Hour}), nil, 17, 3, false},
+		{"a thousand and more", leasesOf(group{n: 1100, silent: 2 * time.Minute}), nil, 0, 1100, true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			policy := eviction.DefaultPolicy()
+			if test.policy != nil {
+				test.policy(&policy)
+			}
+			plan := eviction.NewPlan(test.leases, epoch, policy, 0, random(1))
+			assert.Len(t, plan.Evict, test.evicted)
+			assert.Equal(t, test.held, plan.Statistics.HeldBack)
+			assert.Equal(t, test.selfPreserving, plan.Statistics.SelfPreservation)
+			requireHeld(t, test.leases, plan)
 		})
 	}
 }

@@ -45,7 +45,7 @@ func (h *Handler) overviewPage(w http.ResponseWriter, r *http.Request, query url
 	page := dashboard.Overview{
 		Frame:     h.frame(r),
 		System:    h.system(r.Context(), view, stats, err),
-		Selection: dashboard.Select(view.Applications(), dashboard.ParseQuery(query)),
+		Selection: dashboard.Select(view.Applications(), dashboard.ParseQuery(query), dashboard.NewHeld(&stats)),
 		Statuses:  dashboard.ListCounts(view.Counts()),
 	}
 	return writePage(w, r, http.StatusOK, func(out io.Writer) error { return dashboard.WriteOverview(out, &page) })
@@ -65,7 +65,9 @@ func (h *Handler) instancePage(w http.ResponseWriter, r *http.Request, query url
 		page := dashboard.Confirmation{Frame: frame, App: info.App, ID: info.ID(), Status: info.Status, Action: action}
 		return writePage(w, r, http.StatusOK, func(out io.Writer) error { return dashboard.WriteConfirmation(out, &page) })
 	}
-	page := dashboard.NewDetails(frame, info)
+	// Without statistics nothing is known to be held back; the page says the rest.
+	stats, _ := h.statistics(r.Context())
+	page := dashboard.NewDetails(frame, info, dashboard.NewHeld(&stats))
 	if action, ok := dashboard.FindAction(query.Get("done")); ok {
 		page.Done = action.Done
 	}

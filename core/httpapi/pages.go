@@ -42,6 +42,7 @@ type applicationStats struct {
 	SelfPreservation        bool   `json:"self-preservation" xml:"self-preservation"`
 	SelfPreservationEnabled bool   `json:"self-preservation-enabled" xml:"self-preservation-enabled"`
 	Evicted                 int    `json:"evicted-last-pass" xml:"evicted-last-pass"`
+	HeldBack                int    `json:"held-back" xml:"held-back"`
 	LastPass                string `json:"last-eviction-pass,omitempty" xml:"last-eviction-pass,omitempty"`
 	HashCode                string `json:"apps__hashcode" xml:"apps__hashcode"`
 }
@@ -71,7 +72,7 @@ func (h *Handler) statusDocument(ctx context.Context, s published.Statistics) st
 		ApplicationStats: applicationStats{
 			Leases: s.Leases, Expected: s.Expected, Seen: s.Seen, Threshold: s.Threshold,
 			SelfPreservation: s.SelfPreservation, SelfPreservationEnabled: s.Enabled,
-			Evicted: s.Evicted, HashCode: s.HashCode,
+			Evicted: s.Evicted, HeldBack: s.HeldBack, HashCode: s.HashCode,
 		},
 		IsHealthy: len(h.faults(ctx)) == 0,
 	}

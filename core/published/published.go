@@ -44,7 +44,17 @@ type Statistics struct {
 	Evicted int
 	// HashCode is the apps hash code of what the pass found.
 	HashCode string
+	// HeldBack counts the leases that had expired and that the pass did not
+	// try to evict, because of self-preservation or of its limit. Held are
+	// their keys, at most [HeldLimit] and in no order. Statistics of before
+	// there were these fields have none.
+	HeldBack int
+	Held     []eureka.Key
 }
+
+// HeldLimit bounds how many of the leases held back are named, so that
+// statistics stay small while a whole large registry is silent.
+const HeldLimit = 1000
 
 // Recent is the last registrations and cancellations, newest first, at most
 // [RecentLimit] of each.

@@ -90,12 +90,14 @@ func (s *Store) PutSnapshot(ctx context.Context, snapshot *published.Snapshot) e
 	return nil
 }
 
-// Statistics implements [eviction.Publications]: a read unit.
+// Statistics implements [eviction.Publications]: a read unit, and one more for
+// each 4 KB that the keys of the leases held back take.
 func (s *Store) Statistics(ctx context.Context) (published.Statistics, error) {
 	return readJSON[published.Statistics](ctx, s, docStatistics)
 }
 
-// PutStatistics implements [eviction.Publications]: a write unit.
+// PutStatistics implements [eviction.Publications]: a write unit, and one more
+// for each KB that the keys of the leases held back take.
 func (s *Store) PutStatistics(ctx context.Context, statistics published.Statistics) error {
 	statistics.Pass = toMillis(statistics.Pass)
 	return putJSON(ctx, s, docStatistics, statistics)

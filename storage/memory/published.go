@@ -99,7 +99,9 @@ func (s *Store) Statistics(ctx context.Context) (published.Statistics, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.statistics, nil
+	statistics := s.statistics
+	statistics.Held = slices.Clone(statistics.Held)
+	return statistics, nil
 }
 
 // PutStatistics implements [eviction.Publications].
@@ -108,6 +110,7 @@ func (s *Store) PutStatistics(ctx context.Context, statistics published.Statisti
 		return err
 	}
 	statistics.Pass = millis(statistics.Pass)
+	statistics.Held = slices.Clone(statistics.Held)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.statistics = statistics

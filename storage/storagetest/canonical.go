@@ -66,6 +66,9 @@ func canonicalEntry(e published.Entry) published.Entry {
 
 func canonicalStatistics(s published.Statistics) published.Statistics {
 	s.Pass = canonicalTime(s.Pass)
+	if len(s.Held) == 0 {
+		s.Held = nil
+	}
 	return s
 }
 

@@ -171,6 +171,16 @@ var deltaDefects = map[string]defect{
 			}
 		},
 	},
+	"statistics lose leases held back": {
+		test: "eviction.Publications/Statistics keep every field",
+		harm: func(b *broken) {
+			b.statistics = func(ctx context.Context) (published.Statistics, error) {
+				s, err := b.Tables.Statistics(ctx)
+				s.Held = s.Held[:min(len(s.Held), 100)]
+				return s, err
+			}
+		},
+	},
 	"events are in another order": {
 		test: "eviction.Publications/Recent events keep their order",
 		harm: func(b *broken) {

@@ -2,6 +2,7 @@ package storagetest
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -223,6 +224,7 @@ func statisticsKeepFields(t *testing.T, f *fixture) {
 		},
 		{Pass: f.after(1), Enabled: true},
 		{Pass: f.after(2), SelfPreservation: true},
+		{Pass: f.after(3), HeldBack: 1006, Held: f.heldKeys()},
 		{},
 	} {
 		require.NoError(t, f.Publications.PutStatistics(t.Context(), want))
@@ -230,6 +232,15 @@ func statisticsKeepFields(t *testing.T, f *fixture) {
 		require.NoError(t, err)
 		require.Equal(t, canonicalStatistics(want), canonicalStatistics(got))
 	}
+}
+
+// heldKeys returns as many keys as statistics may name.
+func (f *fixture) heldKeys() []eureka.Key {
+	keys := make([]eureka.Key, published.HeldLimit)
+	for i := range keys {
+		keys[i] = f.key(fmt.Sprintf("held-%04d", i))
+	}
+	return keys
 }
 
 func (f *fixture) requireRecent(t *testing.T, want published.Recent) {
