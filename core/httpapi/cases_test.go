@@ -3,10 +3,16 @@ package httpapi_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http/httptest"
+	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/core/eviction"
 )
 
 // The tests of this file bear the numbers of cases from trouble in the field.
@@ -51,12 +57,48 @@ func TestH2(t *testing.T) {
 		t.Run(fmt.Sprint(c.field, c.value), func(t *testing.T) {
 			s := newServer(t)
 			s.must(204, s.post("OTHER", shop(object{"app": "OTHER", "instanceId": "other-1"})))
+			paths := []string{"/apps", "/apps/delta", "/apps/OTHER", "/apps/OTHER/other-1"}
+			before := s.everyReading(paths...)
 			w := s.must(400, s.post("SHOP", shop(object{c.field: c.value})))
-			assert.Contains(t, decode(t, w)["error"], c.field)
+			assert.Equal(t, c.field, faultyField(t, w))
 			s.must(404, s.do("GET", "/eureka/apps/SHOP", ""))
-			s.must(200, s.do("GET", "/eureka/apps/OTHER/other-1", ""))
+			assert.Equal(t, before, s.everyReading(paths...))
 		})
 	}
+}
+
+// faultyField returns the name that an error begins with, up to the first
+// colon, without the members below it.
+func faultyField(t *testing.T, w *httptest.ResponseRecorder) string {
+	t.Helper()
+	name, _, found := strings.Cut(decode(t, w)["error"].(string), ":")
+	require.True(t, found, "an error that names a field: %s", w.Body)
+	field, _, _ := strings.Cut(name, ".")
+	return field
+}
+
+// reading is what a client gets, but for the delta's version, which is the time.
+type reading struct {
+	status            int
+	contentType, body string
+}
+
+var versionDigits = regexp.MustCompile(`(versions__delta(?:":"|>))\d+`)
+
+func readingOf(w *httptest.ResponseRecorder) reading {
+	return reading{w.Code, w.Header().Get("Content-Type"), versionDigits.ReplaceAllString(w.Body.String(), "${1}")}
+}
+
+// everyReading reads paths in JSON and XML, each of which must answer.
+func (s *server) everyReading(paths ...string) map[string]reading {
+	s.t.Helper()
+	out := map[string]reading{}
+	for _, path := range paths {
+		for _, accept := range []string{"application/json", "application/xml"} {
+			out[path+" as "+accept] = readingOf(s.must(200, s.do("GET", "/eureka"+path, "", "Accept", accept)))
+		}
+	}
+	return out
 }
 
 // TestH3: the least that is taken can be read everywhere.
@@ -72,12 +114,14 @@ func TestH3(t *testing.T) {
 	}
 	s := newServer(t)
 	s.must(204, s.post("THIN", encode(thin)))
-	for _, path := range []string{"/apps", "/apps/THIN", "/apps/THIN/thin-1.example.org", "/apps/delta"} {
-		for _, accept := range []string{"application/json", "application/xml"} {
-			w := s.must(200, s.do("GET", "/eureka"+path, "", "Accept", accept))
-			assert.Contains(t, w.Body.String(), "thin-1.example.org", path)
-			assert.NotContains(t, w.Body.String(), "null", path)
-		}
+	paths := []string{"/apps", "/apps/THIN", "/apps/THIN/thin-1.example.org", "/apps/delta"}
+	before := s.everyReading(paths...)
+	for path, got := range before {
+		assert.Contains(t, got.body, "thin-1.example.org", path)
+		assert.NotContains(t, got.body, "null", path)
+	}
+	for _, page := range []string{"/", "/?app=THIN&id=thin-1.example.org"} {
+		assert.Contains(t, s.browse(page), "thin-1.example.org")
 	}
 	got := s.read("/apps/THIN/thin-1.example.org")
 	assert.Equal(t, object{"$": 7001.0, "@enabled": "true"}, got["port"])
@@ -95,8 +139,10 @@ func TestH3(t *testing.T) {
 			}
 		}
 		w := s.must(400, s.post("THIN", encode(without)))
-		assert.Contains(t, decode(t, w)["error"], field)
+		assert.Equal(t, field, faultyField(t, w))
 	}
+	assert.Equal(t, before, s.everyReading(paths...), "no view has changed")
+	assert.Contains(t, s.browse("/"), "1 to 1 of 1 instances.")
 	apps := decode(t, s.must(200, s.do("GET", "/eureka/apps", "")))["applications"].(object)
 	assert.Equal(t, "UP_1_", apps["apps__hashcode"])
 }
@@ -199,34 +245,63 @@ func TestH8(t *testing.T) {
 	}
 }
 
-// TestH9: doubled and trailing slashes answer as the clean path, for every
+// TestH9: doubled and trailing slashes answer as the clean path does, for every
 // method, and never by a redirect.
 func TestH9(t *testing.T) {
-	s := newServer(t)
-	json := []string{"Content-Type", "application/json"}
-	s.must(204, s.do("POST", "/eureka//apps/SHOP", shop(nil), json...))
-	s.must(204, s.do("POST", "/eureka/apps/SHOP/", shop(nil), json...))
-	s.must(204, s.do("POST", "//eureka/apps//SHOP", shop(nil), json...))
-	for _, path := range []string{"/apps/", "//apps", "/apps/delta/", "//apps/delta", "/apps/SHOP/", "/apps/SHOP/shop-1/", "//apps/SHOP/shop-1", "/apps//SHOP//shop-1//"} {
-		s.must(200, s.do("GET", "/eureka"+path, ""))
-	}
-	for _, path := range []string{"/apps/SHOP/shop-1/", "//apps/SHOP/shop-1"} {
-		s.must(200, s.do("PUT", "/eureka"+path, ""))
-		s.must(200, s.do("PUT", "/eureka"+path+"/status/?value=DOWN", ""))
-		s.must(200, s.do("DELETE", "/eureka"+path+"/status?value=UP", ""))
-		s.must(200, s.do("DELETE", "/eureka"+path, ""))
-		s.must(204, s.post("SHOP", shop(nil)))
+	const shop1 = "/eureka/apps/SHOP/shop-1"
+	for _, c := range []struct {
+		method, clean, query string
+		others               []string
+	}{
+		{"GET", "/eureka/apps", "", []string{"/eureka/apps/", "/eureka//apps", "//eureka//apps//"}},
+		{"GET", "/eureka/apps/delta", "", []string{"/eureka/apps/delta/", "/eureka//apps/delta"}},
+		{"GET", "/eureka/apps/SHOP", "", []string{"/eureka/apps/SHOP/", "/eureka//apps/SHOP"}},
+		{"GET", "/eureka/apps/NONE", "", []string{"/eureka/apps/NONE/", "/eureka//apps/NONE"}},
+		{"GET", shop1, "", []string{shop1 + "/", "/eureka//apps/SHOP/shop-1", "/eureka/apps//SHOP//shop-1//"}},
+		{"POST", "/eureka/apps/SHOP", "", []string{"/eureka/apps/SHOP/", "/eureka//apps/SHOP", "//eureka/apps//SHOP"}},
+		{"PUT", shop1, "", []string{shop1 + "/", "/eureka//apps/SHOP/shop-1"}},
+		{"PUT", "/eureka/apps/SHOP/none", "", []string{"/eureka/apps/SHOP/none/", "/eureka//apps/SHOP/none"}},
+		{"PUT", shop1 + "/status", "?value=DOWN", []string{shop1 + "/status/", "/eureka//apps/SHOP/shop-1/status"}},
+		{"PUT", shop1 + "/metadata", "?zone=b", []string{shop1 + "/metadata/", "/eureka//apps/SHOP/shop-1/metadata"}},
+		{"DELETE", shop1 + "/status", "?value=UP", []string{shop1 + "/status/", "/eureka//apps/SHOP/shop-1/status"}},
+		{"DELETE", shop1, "", []string{shop1 + "/", "/eureka//apps/SHOP/shop-1"}},
+	} {
+		t.Run(c.method+" "+c.clean, func(t *testing.T) {
+			want := answerOf(t, c.method, c.clean+c.query)
+			assert.Less(t, want.status, 500)
+			for _, other := range c.others {
+				assert.Equal(t, want, answerOf(t, c.method, other+c.query), other)
+			}
+		})
 	}
 }
 
-// TestH10: two prefixes, one registry.
+// answerOf returns what a server of its own answers, which has shop-1.
+func answerOf(t *testing.T, method, path string) reading {
+	t.Helper()
+	s, body := newServer(t), ""
+	s.must(204, s.post("SHOP", shop(nil)))
+	if method == "POST" {
+		body = shop(nil)
+	}
+	return readingOf(s.do(method, path, body, "Content-Type", "application/json"))
+}
+
+// TestH10: two prefixes, one registry, the same answers.
 func TestH10(t *testing.T) {
 	s := newServer(t)
 	s.must(204, s.post("SHOP", shop(nil)))
-	s.must(200, s.do("GET", "/eureka/v2/apps/SHOP", ""))
-	s.must(200, s.do("PUT", "/eureka/v2/apps/SHOP/shop-1", ""))
-	s.must(200, s.do("PUT", "/eureka/apps/SHOP/shop-1", ""))
-	s.must(200, s.do("GET", "/eureka/v2/apps", ""))
+	s.must(204, s.do("POST", "/eureka/v2/apps/SHOP", shop(object{"instanceId": "shop-2"}), "Content-Type", "application/json"))
+	for _, path := range []string{"/apps", "/apps/delta", "/apps/SHOP", "/apps/SHOP/shop-1", "/apps/SHOP/shop-2", "/vips/shop", "/instances/shop-2"} {
+		clean := s.everyReading(path)
+		for name, got := range s.everyReading("/v2" + path) {
+			assert.Equal(t, clean[strings.TrimPrefix(name, "/v2")], got, name)
+		}
+	}
+	for _, path := range []string{"/apps/SHOP/shop-1", "/apps/SHOP/shop-2"} {
+		clean := readingOf(s.must(200, s.do("PUT", "/eureka"+path, "")))
+		assert.Equal(t, clean, readingOf(s.do("PUT", "/eureka/v2"+path, "")), path)
+	}
 	s.must(404, s.do("GET", "/apps", ""))
 	s.must(404, s.do("GET", "/EUREKA/apps", ""))
 }
@@ -259,13 +334,13 @@ func TestH28(t *testing.T) {
 		s := newServer(t)
 		register(s, "OUT_OF_SERVICE", 0)
 		register(s, "UP", 1)
-		assert.Equal(t, "UP", s.read("/apps/SHOP/shop-1")["status"])
+		requireStatus(t, s, "UP")
 	})
 	t.Run("up, then out of service", func(t *testing.T) {
 		s := newServer(t)
 		register(s, "UP", 0)
 		register(s, "OUT_OF_SERVICE", 1)
-		assert.Equal(t, "OUT_OF_SERVICE", s.read("/apps/SHOP/shop-1")["status"])
+		requireStatus(t, s, "OUT_OF_SERVICE")
 	})
 	t.Run("an override removed, then up", func(t *testing.T) {
 		s := newServer(t)
@@ -273,6 +348,47 @@ func TestH28(t *testing.T) {
 		s.must(200, s.do("PUT", "/eureka/apps/SHOP/shop-1/status?value=OUT_OF_SERVICE", ""))
 		s.must(200, s.do("DELETE", "/eureka/apps/SHOP/shop-1/status?value=OUT_OF_SERVICE", ""))
 		register(s, "UP", 1)
-		assert.Equal(t, "UP", s.read("/apps/SHOP/shop-1")["status"])
+		requireStatus(t, s, "UP")
 	})
+}
+
+// requireStatus fails unless shop-1 has the status in its own reading, in the
+// list of everything and in the delta.
+func requireStatus(t *testing.T, s *server, status string) {
+	t.Helper()
+	assert.Equal(t, status, s.read("/apps/SHOP/shop-1")["status"])
+	s.now = s.now.Add(31 * time.Second) // lists show it with their next turn
+	for _, path := range []string{"/apps", "/apps/delta"} {
+		apps := decode(t, s.must(200, s.do("GET", "/eureka"+path, "")))["applications"].(object)
+		assert.Equal(t, status+"_1_", apps["apps__hashcode"], path)
+		shops := apps["application"].([]any)
+		require.Len(t, shops, 1, path)
+		instances := shops[0].(object)["instance"].([]any)
+		require.Len(t, instances, 1, path)
+		assert.Equal(t, status, instances[0].(object)["status"], path)
+	}
+}
+
+// TestH25: an instance that stopped renewing is in no answer one pass after its
+// lease ended, though no TTL ever takes its item away; its heartbeat is 404, and
+// a registration starts anew.
+func TestH25(t *testing.T) {
+	f := newFleet(t, 1, 1, eviction.DefaultPolicy())
+	silent := "/apps/SHOP/" + f.silent[0]
+	registered := func() float64 {
+		return f.read(silent)["leaseInfo"].(object)["registrationTimestamp"].(float64)
+	}
+	before := registered()
+	f.minute()
+	f.minute()
+	assert.Equal(t, f.living, f.listed())
+	f.must(404, f.do("GET", "/eureka"+silent, ""))
+	assert.Empty(t, f.must(404, f.do("PUT", "/eureka"+silent, "")).Body.String())
+
+	f.must(204, f.post("SHOP", shop(object{"instanceId": f.silent[0]})))
+	assert.InDelta(t, float64(f.now.UnixMilli()), registered(), 5)
+	assert.Greater(t, registered(), before)
+	f.must(200, f.do("PUT", "/eureka"+silent, ""))
+	f.now = f.now.Add(31 * time.Second)
+	assert.ElementsMatch(t, []string{f.living[0], f.silent[0]}, f.listed())
 }
