@@ -25,7 +25,7 @@ func evict(m meter, report eviction.Report, err error) *handlers.Evict {
 }
 
 var report = eviction.Report{
-	Scanned: true,
+	Scanned:    true,
 	Statistics: published.Statistics{Pass: start, Leases: 20, Expected: 18, Seen: 12, SelfPreservation: true, Enabled: true},
 	Lateness:   1500 * time.Millisecond, Expired: 6, Evicted: 3, Failed: 1, Healed: 2,
 }
