@@ -37,7 +37,8 @@ const (
 	// Read may read everything.
 	Read Role = "read"
 	// Register may also register, renew and cancel instances, and set their
-	// metadata and status, of the applications that the user is limited to.
+	// metadata and status, of the applications that the user is limited to,
+	// under VIPs that are called like these.
 	Register Role = "register"
 	// Admin may also do so for all applications and pass on what clients
 	// asked of another registry, as a peer.
@@ -84,5 +85,5 @@ func (u *user) may(need httpapi.Access, app string) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%w: %s is another's application", eureka.ErrForbidden, app)
+	return fmt.Errorf("%w: %s is none of the applications of %s", eureka.ErrForbidden, app, u.name)
 }

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/eurekaless/registry/core/eureka"
 )
@@ -14,7 +15,7 @@ type Gate interface {
 	// eureka.ErrForbidden, eureka.ErrRateLimited or eureka.ErrUnavailable.
 	// need is what the route demands; app is the application in the path, in
 	// upper case, "" where there is none. Routes that demand [AccessNone] do
-	// not ask.
+	// not ask. A registration asks once more for each of its VIPs.
 	Admit(r *http.Request, need Access, app string) error
 }
 
@@ -39,6 +40,27 @@ func (h *Handler) admit(r *http.Request, need Access, app string) error {
 		}
 		if err := gate.Admit(r, need, app); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// admitVIPs lets a registration through if its sender may register
+// applications that are called as its VIPs are: clients look instances up by
+// VIP, Spring's among them, where it is the application's name by default, and
+// nobody may offer himself as another's service (TestVIPsOfOthers).
+func (h *Handler) admitVIPs(r *http.Request, info *eureka.InstanceInfo) error {
+	if h.cfg.Gate == nil {
+		return nil
+	}
+	for _, list := range []string{info.VIPAddress, info.SecureVIPAddress} {
+		for vip := range strings.SplitSeq(list, ",") {
+			if vip == "" {
+				continue
+			}
+			if err := h.cfg.Gate.Admit(r, AccessRegister, strings.ToUpper(vip)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

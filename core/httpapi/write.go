@@ -51,6 +51,9 @@ func (h *Handler) register(w http.ResponseWriter, r *http.Request, t target) err
 	if err := checkKey(info.Key()); err != nil {
 		return err
 	}
+	if err := h.admitVIPs(r, info); err != nil {
+		return err
+	}
 	if err := h.cfg.Registry.Register(r.Context(), info); err != nil {
 		return err
 	}

@@ -248,6 +248,40 @@ func TestPeersNeedToBeAdmin(t *testing.T) {
 	}
 }
 
+// TestVIPsOfOthers: clients find instances by VIP, so a team may use no VIP
+// that its applications are not called.
+func TestVIPsOfOthers(t *testing.T) {
+	p, store, _ := closedParts(t)
+	for form, enter := range entrances(t, p) {
+		for _, c := range []struct {
+			user, vip, secure string
+			status            int
+		}{
+			{"shop", "shop", "shop-eu,shop", 204},
+			{"shop", "", "", 204},
+			{"shop", ",shop,", "", 204},
+			{"shop", "billing", "shop", 403},
+			{"shop", "shop", "Billing", 403},
+			{"shop", "shop,billing", "", 403},
+			{"shop", "shop, billing", "", 403},
+			{"services", "billing", "anything", 204},
+		} {
+			body := strings.NewReplacer(`"vipAddress": "shop"`, fmt.Sprintf(`"vipAddress": %q`, c.vip),
+				`"secureVipAddress": "shop"`, fmt.Sprintf(`"secureVipAddress": %q`, c.secure)).Replace(registrationOf("SHOP", "x"))
+			got, _ := enter(t, call{method: "POST", path: "/eureka/apps/SHOP", body: body, headers: map[string]string{
+				"Content-Type": "application/json", "Authorization": basic(c.user, passwordOf(c.user)),
+			}})
+			assert.Equal(t, c.status, got.status, "%s %+v: %s", form, c, got.body)
+			for _, l := range leases(t, store) {
+				taken := c.status == http.StatusNoContent
+				assert.Equal(t, taken, l.Instance != nil && l.Instance.VIPAddress == c.vip, "%+v", c)
+			}
+		}
+		cancelled, _ := enter(t, call{method: "DELETE", path: "/eureka/apps/SHOP/x", headers: map[string]string{"Authorization": basic("shop", passwordOf("shop"))}})
+		require.Equal(t, http.StatusOK, cancelled.status)
+	}
+}
+
 // TestAnotherApplicationInTheBody: what the path is allowed, the body is not.
 func TestAnotherApplicationInTheBody(t *testing.T) {
 	p, store, _ := closedParts(t)
