@@ -125,6 +125,7 @@ func newDriver(t *testing.T, endpoint, function string) *driver {
 	env := map[string]string{
 		"REGISTRY_LEASE_TABLE": leases, "REGISTRY_DELTA_TABLE": deltas, "AWS_REGION": "us-east-1",
 		"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_ENDPOINT_URL_DYNAMODB": endpoint,
+		"REGISTRY_MAX_INSTANCES_PER_APP": "1000",
 	}
 	lookup := func(name string) (string, bool) { value, ok := env[name]; return value, ok }
 	cfg, err := boot.Load(lookup, boot.Local)

@@ -31,6 +31,17 @@ func TestRules(t *testing.T) {
 		}, "DomainName is for the HTTP API"},
 		"domain":                 {map[string]string{"CredentialsSecretArn": secret, "DomainName": "reg.example.org", "CertificateArn": certificate}, ""},
 		"domain, no certificate": {map[string]string{"CredentialsSecretArn": secret, "DomainName": "reg.example.org"}, "go together"},
+		"open, with a secret":    {map[string]string{"CredentialsSecretArn": secret, "AnonymousAccess": "true"}, "asks nobody"},
+		"private, streaming": {map[string]string{
+			"CredentialsSecretArn": secret, "Gateway": "private", "VpcEndpointIds": "vpce-1", "StreamingUrl": "true",
+		}, "on the internet"},
+		"mutual TLS": {map[string]string{
+			"CredentialsSecretArn": secret, "DomainName": "reg.example.org", "CertificateArn": certificate, "TruststoreUri": "s3://b/k",
+		}, ""},
+		"mutual TLS, no domain": {map[string]string{"CredentialsSecretArn": secret, "TruststoreUri": "s3://b/k"}, "needs DomainName"},
+		"mutual TLS, streaming": {map[string]string{
+			"CredentialsSecretArn": secret, "DomainName": "reg.example.org", "CertificateArn": certificate, "TruststoreUri": "s3://b/k", "StreamingUrl": "true",
+		}, "no client certificate"},
 		"certificate, no domain": {map[string]string{"CredentialsSecretArn": secret, "CertificateArn": certificate}, "go together"},
 	}
 	for name, tt := range tests {

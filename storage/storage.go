@@ -11,6 +11,7 @@ import (
 // LeaseTable is the table of leases and tombstones.
 type LeaseTable interface {
 	registry.Store
+	registry.Counter
 	eviction.Store
 }
 
@@ -38,6 +39,7 @@ const (
 	Renew         Operation = "renew"
 	Update        Operation = "update"
 	Cancel        Operation = "cancel"
+	Count         Operation = "count"
 	Scan          Operation = "scan"
 	Evict         Operation = "evict"
 	Put           Operation = "put"

@@ -31,6 +31,11 @@ type Config struct {
 	OverrideKept time.Duration
 	// MaxMetadata is how many metadata entries an instance may have; 0: any.
 	MaxMetadata int
+	// MaxInstances is how many instances an application may have; 0: any. Some
+	// more get in when many register at the same moment.
+	MaxInstances int
+	// Counter counts them; required with MaxInstances.
+	Counter Counter
 }
 
 // Registry changes leases. It holds no state and is safe for concurrent use.
@@ -39,11 +44,16 @@ type Registry struct {
 	now          func() time.Time
 	overrideKept time.Duration
 	maxMetadata  int
+	maxInstances int
+	counter      Counter
 }
 
 // New returns a registry on cfg.Store.
 func New(cfg Config) *Registry {
-	r := &Registry{store: cfg.Store, now: cfg.Now, overrideKept: cfg.OverrideKept, maxMetadata: cfg.MaxMetadata}
+	r := &Registry{
+		store: cfg.Store, now: cfg.Now, overrideKept: cfg.OverrideKept, maxMetadata: cfg.MaxMetadata,
+		maxInstances: cfg.MaxInstances, counter: cfg.Counter,
+	}
 	if r.now == nil {
 		r.now = time.Now
 	}
@@ -81,10 +91,39 @@ func (r *Registry) get(ctx context.Context, key eureka.Key) (*lease.Lease, error
 
 // Register takes a registration: an override that the instance has wins over
 // its own word; a stored registration with a newer dirty timestamp is renewed
-// and kept, and that is a success too.
+// and kept, and that is a success too. It returns an eureka.ErrTooLarge for a
+// new instance of an application that has as many as it may have.
 func (r *Registry) Register(ctx context.Context, info *eureka.InstanceInfo) error {
-	if err := r.register(ctx, r.newLease(info)); err != nil {
+	err := r.makeRoom(ctx, info.Key())
+	if err == nil {
+		err = r.register(ctx, r.newLease(info))
+	}
+	if err != nil {
 		return fmt.Errorf("register %s: %w", info.Key(), err)
+	}
+	return nil
+}
+
+// makeRoom fails when there is no room for one more instance of the
+// application, unless it is there already. It costs a read, and a count for a
+// new instance.
+func (r *Registry) makeRoom(ctx context.Context, key eureka.Key) error {
+	if r.maxInstances == 0 {
+		return nil
+	}
+	_, err := r.get(ctx, key)
+	switch {
+	case err == nil, errors.Is(err, eureka.ErrCorrupt): // a registration mends it
+		return nil
+	case !errors.Is(err, eureka.ErrLeaseNotFound):
+		return err
+	}
+	n, err := r.counter.Count(ctx, key.App, r.maxInstances)
+	if err != nil {
+		return err
+	}
+	if n >= r.maxInstances {
+		return eureka.TooLargef("app", "%s has %d instances, and no more are taken", key.App, n)
 	}
 	return nil
 }

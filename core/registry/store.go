@@ -37,6 +37,13 @@ type Store interface {
 	Cancel(ctx context.Context, key eureka.Key, now time.Time) error
 }
 
+// Counter counts leases, for a limit of them.
+type Counter interface {
+	// Count returns how many live leases an application has, or limit when it
+	// has that many or more. What was written a moment ago may be missing.
+	Count(ctx context.Context, app string, limit int) (int, error)
+}
+
 // Registration is a lease to be written.
 type Registration struct {
 	// Lease is the new state. The store assigns Version (greater than the

@@ -37,6 +37,8 @@ type Config struct {
 	MaxBody int64
 	// MaxMetadata is how many metadata entries an instance may have.
 	MaxMetadata int
+	// MaxInstances is how many instances an application may have; 0: any.
+	MaxInstances int
 	// Region is shown on the status page; AWSRegion is where the tables are.
 	Region    string
 	AWSRegion string

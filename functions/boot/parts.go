@@ -143,6 +143,7 @@ func (p *Parts) api(cache *readcache.Cache) http.Handler {
 		Registry: registry.New(registry.Config{
 			Store: p.Tables, Now: p.Now,
 			OverrideKept: p.Config.OverrideKept, MaxMetadata: p.Config.MaxMetadata,
+			MaxInstances: p.Config.MaxInstances, Counter: p.Tables,
 		}),
 		Cache:   cache,
 		Gate:    p.gate(),

@@ -109,6 +109,8 @@ func Settings() []Setting {
 			"largest request body, in bytes, KiB or MiB", size(func(c *Config) *int64 { return &c.MaxBody })},
 		{"REGISTRY_MAX_METADATA", "1000", "", writeUser,
 			"metadata entries that an instance may have; 0: any number", count(func(c *Config) *int { return &c.MaxMetadata })},
+		{"REGISTRY_MAX_INSTANCES_PER_APP", "", "", writeUser,
+			"instances that an application may have, give or take those that register at the same moment; unset: any number", count(func(c *Config) *int { return &c.MaxInstances })},
 		{"REGISTRY_REGION", "", "", Read | Local,
 			"region that the status page shows; unset: that of the tables", text(func(c *Config) *string { return &c.Region })},
 		{"REGISTRY_REMOTE_REGIONS", "", "", Read | Local,

@@ -23,7 +23,7 @@ func TestConformance(t *testing.T) {
 			cfg.TTLGrace, cfg.OverrideKept = 5*time.Hour, 3*time.Hour
 			s := dynamodb.New(client, cfg)
 			return storagetest.Driver{
-				Registry: s, Eviction: s, Deltas: s, Publications: s, Source: s,
+				Registry: s, Counter: s, Eviction: s, Deltas: s, Publications: s, Source: s,
 				TTLGrace: cfg.TTLGrace, OverrideKept: cfg.OverrideKept,
 				Inspect: inspect(client, cfg),
 			}

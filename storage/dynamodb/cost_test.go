@@ -109,6 +109,15 @@ func TestCostOfAScan(t *testing.T) {
 	b.costs("40 leases", calls{"Scan": 1}, units{read: 5}, func() error { _, err := b.Scan(t.Context()); return err })
 }
 
+func TestCostOfACount(t *testing.T) {
+	b := newBilled(t)
+	for n := range 40 {
+		require.NoError(t, b.Register(t.Context(), registry.Registration{Lease: usualLease(1000 * n)}))
+	}
+	app := usualLease(0).Key.App
+	b.costs("40 leases", calls{"Query": 1}, units{read: 2.5}, func() error { _, err := b.Count(t.Context(), app, 100); return err })
+}
+
 func TestCostOfDeltas(t *testing.T) {
 	b := newBilled(t)
 	var rows []row

@@ -111,6 +111,7 @@ func TestEveryOperationIsAsked(t *testing.T) {
 		{asked{storage.Update, key}, func() error { return tables.Update(ctx, registry.Update{Key: key}) }},
 		{asked{storage.Cancel, key}, func() error { return tables.Cancel(ctx, key, now) }},
 		{asked{storage.Evict, key}, func() error { return tables.Evict(ctx, key, now, now) }},
+		{asked{storage.Count, eureka.Key{App: key.App}}, func() error { _, err := tables.Count(ctx, key.App, 1); return err }},
 		{asked{storage.Scan, none}, func() error { _, err := tables.Scan(ctx); return err }},
 		{asked{storage.Put, key}, func() error { return tables.Put(ctx, []delta.Row{{Key: key}}) }},
 		{asked{storage.Deltas, none}, func() error { _, err := tables.Deltas(ctx, now, now); return err }},

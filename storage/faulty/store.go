@@ -46,6 +46,10 @@ func (t leaseTable) Cancel(ctx context.Context, key eureka.Key, now time.Time) e
 	return t.choose.call(ctx, storage.Cancel, key, func() error { return t.next.Cancel(ctx, key, now) })
 }
 
+func (t leaseTable) Count(ctx context.Context, app string, limit int) (int, error) {
+	return value(ctx, t.choose, storage.Count, eureka.Key{App: app}, func() (int, error) { return t.next.Count(ctx, app, limit) })
+}
+
 func (t leaseTable) Scan(ctx context.Context) ([]lease.Lease, error) {
 	return value(ctx, t.choose, storage.Scan, eureka.Key{}, func() ([]lease.Lease, error) { return t.next.Scan(ctx) })
 }

@@ -15,7 +15,7 @@ func TestConformance(t *testing.T) {
 		const grace, kept = 5 * time.Hour, 3 * time.Hour
 		s := memory.New(memory.Config{TTLGrace: grace, OverrideKept: kept})
 		return storagetest.Driver{
-			Registry: s, Eviction: s, Deltas: s, Publications: s, Source: s,
+			Registry: s, Counter: s, Eviction: s, Deltas: s, Publications: s, Source: s,
 			TTLGrace: grace, OverrideKept: kept,
 			Inspect: storagetest.Inspect{
 				Unpublish: func(context.Context) error { s.Unpublish(); return nil },

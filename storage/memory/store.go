@@ -132,6 +132,22 @@ func (s *Store) Get(ctx context.Context, key eureka.Key) (*lease.Lease, error) {
 	return nil, eureka.ErrLeaseNotFound
 }
 
+// Count implements [registry.Counter].
+func (s *Store) Count(ctx context.Context, app string, limit int) (int, error) {
+	if err := ended(ctx); err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for key, i := range s.items {
+		if key.App == app && i.live() && n < limit {
+			n++
+		}
+	}
+	return n, nil
+}
+
 // Scan implements [eviction.Store] and [readcache.Source].
 func (s *Store) Scan(ctx context.Context) ([]lease.Lease, error) {
 	if err := ended(ctx); err != nil {

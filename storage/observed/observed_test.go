@@ -89,6 +89,7 @@ func everyCall(t *testing.T, tables storage.Tables) map[storage.Operation]error 
 	errs[storage.Update] = tables.Update(ctx, registry.Update{Key: key, IfVersion: l.Version, Status: eureka.Down})
 	errs[storage.Cancel] = tables.Cancel(ctx, key, now)
 	errs[storage.Evict] = tables.Evict(ctx, other, now, now)
+	_, errs[storage.Count] = tables.Count(ctx, "SHOP", 1)
 	_, errs[storage.Scan] = tables.Scan(ctx)
 	errs[storage.Put] = tables.Put(ctx, []delta.Row{{Key: key, Instance: l.Instance, Written: now}})
 	_, errs[storage.Deltas] = tables.Deltas(ctx, now, now)
@@ -112,7 +113,7 @@ func TestReportsEachOperationOnce(t *testing.T) {
 		assert.Equal(t, observed.Observation{Operation: o.Operation, Outcome: observed.OK, Duration: time.Second}, o)
 	}
 	assert.Equal(t, map[storage.Operation]int{
-		storage.Register: 2, storage.Get: 1, storage.Renew: 1, storage.Update: 1, storage.Cancel: 1, storage.Evict: 1, storage.Scan: 1,
+		storage.Register: 2, storage.Get: 1, storage.Renew: 1, storage.Update: 1, storage.Cancel: 1, storage.Evict: 1, storage.Count: 1, storage.Scan: 1,
 		storage.Put: 1, storage.Deltas: 1, storage.PutSnapshot: 1, storage.Snapshot: 1,
 		storage.PutStatistics: 1, storage.Statistics: 1, storage.PutRecent: 1, storage.Recent: 1,
 	}, counts)
@@ -124,7 +125,7 @@ func TestReportsFailuresOfEachOperation(t *testing.T) {
 	for op, err := range everyCall(t, throttled) {
 		require.ErrorIs(t, err, eureka.ErrThrottled, op)
 	}
-	require.Len(t, l.seen, 16)
+	require.Len(t, l.seen, 17)
 	for _, o := range l.seen {
 		assert.Equal(t, observed.Throttled, o.Outcome, o.Operation)
 	}

@@ -49,6 +49,10 @@ func (t leaseTable) Cancel(ctx context.Context, key eureka.Key, now time.Time) e
 	return t.watch.call(ctx, storage.Cancel, func(ctx context.Context) error { return t.next.Cancel(ctx, key, now) })
 }
 
+func (t leaseTable) Count(ctx context.Context, app string, limit int) (int, error) {
+	return value(ctx, t.watch, storage.Count, func(ctx context.Context) (int, error) { return t.next.Count(ctx, app, limit) })
+}
+
 func (t leaseTable) Scan(ctx context.Context) ([]lease.Lease, error) {
 	return value(ctx, t.watch, storage.Scan, t.next.Scan)
 }

@@ -23,6 +23,7 @@ type broken struct {
 	update      func(ctx context.Context, u registry.Update) error
 	cancel      func(ctx context.Context, key eureka.Key, now time.Time) error
 	evict       func(ctx context.Context, key eureka.Key, renewed, now time.Time) error
+	count       func(ctx context.Context, app string, limit int) (int, error)
 	scan        func(ctx context.Context) ([]lease.Lease, error)
 	put         func(ctx context.Context, rows []delta.Row) error
 	deltas      func(ctx context.Context, since, until time.Time) ([]delta.Row, error)
@@ -72,6 +73,13 @@ func (b *broken) Evict(ctx context.Context, key eureka.Key, renewed, now time.Ti
 		return b.evict(ctx, key, renewed, now)
 	}
 	return b.Tables.Evict(ctx, key, renewed, now)
+}
+
+func (b *broken) Count(ctx context.Context, app string, limit int) (int, error) {
+	if b.count != nil {
+		return b.count(ctx, app, limit)
+	}
+	return b.Tables.Count(ctx, app, limit)
 }
 
 func (b *broken) Scan(ctx context.Context) ([]lease.Lease, error) {

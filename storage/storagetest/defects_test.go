@@ -59,6 +59,7 @@ type defect struct {
 // defects returns all of them by their names.
 func defects() map[string]defect {
 	all := maps.Clone(leaseDefects)
+	maps.Copy(all, counterDefects)
 	maps.Copy(all, deltaDefects)
 	return all
 }

@@ -91,6 +91,7 @@ func (f *fixture) everyCall(l lease.Lease) map[string]func(ctx context.Context) 
 		},
 		"Update":         func(ctx context.Context) error { return f.Registry.Update(ctx, u) },
 		"Cancel":         func(ctx context.Context) error { return f.Registry.Cancel(ctx, l.Key, f.now) },
+		"Count":          func(ctx context.Context) error { _, err := f.Counter.Count(ctx, l.Key.App, 1); return err },
 		"Scan":           func(ctx context.Context) error { _, err := f.Eviction.Scan(ctx); return err },
 		"Evict":          func(ctx context.Context) error { return f.Eviction.Evict(ctx, l.Key, l.Renewed, f.now) },
 		"Put":            func(ctx context.Context) error { return f.Deltas.Put(ctx, []delta.Row{f.row("id", 1, f.now)}) },

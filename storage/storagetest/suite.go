@@ -21,6 +21,7 @@ import (
 // storage. One value may serve for several roles.
 type Driver struct {
 	Registry     registry.Store
+	Counter      registry.Counter
 	Eviction     eviction.Store
 	Deltas       eviction.Deltas
 	Publications eviction.Publications
@@ -37,7 +38,7 @@ type Driver struct {
 
 // Of returns the driver of two tables, without anything below the contracts.
 func Of(tables storage.Tables) Driver {
-	return Driver{Registry: tables, Eviction: tables, Deltas: tables, Publications: tables, Source: tables}
+	return Driver{Registry: tables, Counter: tables, Eviction: tables, Deltas: tables, Publications: tables, Source: tables}
 }
 
 // Inspect holds what a driver offers to its tests alone. A test that needs a
@@ -71,6 +72,7 @@ func Run(t *testing.T, open func(t *testing.T) Driver) {
 		alone bool
 	}{
 		{name: "registry.Store", tests: registryTests()},
+		{name: "registry.Counter", tests: counterTests()},
 		{name: "eviction.Store", tests: evictionTests()},
 		{name: "delta.Sink and Deltas", tests: deltaTests()},
 		{name: "eviction.Publications", tests: publicationTests(), alone: true},
