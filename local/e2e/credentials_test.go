@@ -14,13 +14,14 @@ import (
 	"github.com/eurekaless/registry/core/access"
 )
 
-// credentialSuites are, by folder, the command that runs a suite on a registry that asks for credentials, and the one
-// that expects to be refused, as the password in EUREKA_URL is wrong.
-var credentialSuites = map[string]struct{ works, refused string }{
-	"spring": {"mvn -q -B test -Dtest=StoryTest#shortIntervals", "mvn -q -B test -Dtest=Refused"},
-	"fargo":  {"go test -count=1 ./...", "go test -count=1 -tags refused -run TestRefused ."},
-	"js":     {"node --test eureka.test.js", "node --test refused.js"},
-	"python": {".venv/bin/python -m unittest -v test_eureka", ".venv/bin/python -m unittest -v refused"},
+// credentialSuites are, by folder, the user in EUREKA_URL, the command that runs a suite on a registry that asks for
+// credentials, and the one that expects to be refused, as the password is wrong; "" for none.
+var credentialSuites = map[string]struct{ user, works, refused string }{
+	"spring":  {"team", "mvn -q -B test -Dtest=StoryTest#shortIntervals", "mvn -q -B test -Dtest=Refused"},
+	"fargo":   {"team", "go test -count=1 ./...", "go test -count=1 -tags refused -run TestRefused ."},
+	"js":      {"team", "node --test eureka.test.js", "node --test refused.js"},
+	"python":  {"team", ".venv/bin/python -m unittest -v test_eureka", ".venv/bin/python -m unittest -v refused"},
+	"browser": {"operator", "node --test closed.js", ""},
 }
 
 // password needs no encoding in a URL.
@@ -49,24 +50,31 @@ func TestClientsWithCredentials(t *testing.T) {
 			t.Parallel()
 			open := startRegistry(t, "REGISTRY_CREDENTIALS_FILE="+writeCredentials(t))
 			assertClosed(t, open)
-			with := func(password string) string { return strings.Replace(open, "://", "://team:"+password+"@", 1) }
+			with := func(password string) string {
+				return strings.Replace(open, "://", "://"+commands.user+":"+password+"@", 1)
+			}
 			for _, command := range install {
 				run(t, suite.folder, open, command)
 			}
-			run(t, suite.folder, with("another-"+password), commands.refused)
+			if commands.refused != "" {
+				run(t, suite.folder, with("another-"+password), commands.refused)
+			}
 			run(t, suite.folder, with(password), commands.works)
 		})
 	}
 }
 
-// writeCredentials returns the name of a file with the credentials of a team.
+// writeCredentials returns the name of a file with the credentials of a team and an operator, whose password is the same.
 func writeCredentials(t *testing.T) string {
 	t.Helper()
 	hash, err := access.Hash(password)
 	require.NoError(t, err)
-	text, err := json.Marshal(map[string]any{"users": map[string]any{"team": map[string]any{
-		"role": "register", "applications": []string{"SPRING-*", "FARGO-*", "JS-CLIENT", "PYTHON-CLIENT"}, "passwords": []string{hash},
-	}}})
+	text, err := json.Marshal(map[string]any{"users": map[string]any{
+		"team": map[string]any{
+			"role": "register", "applications": []string{"SPRING-*", "FARGO-*", "JS-CLIENT", "PYTHON-CLIENT"}, "passwords": []string{hash},
+		},
+		"operator": map[string]any{"role": "admin", "passwords": []string{hash}},
+	}})
 	require.NoError(t, err)
 	name := filepath.Join(t.TempDir(), "credentials.json")
 	require.NoError(t, os.WriteFile(name, text, 0o600))
