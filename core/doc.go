@@ -14,7 +14,7 @@
 //	core/eureka      the domain types and every sentinel error
 //	core/discovery   the Go client
 //	core/access      users, roles, and the gate before the API
-//	core/ratelimit   reads a second for each client
+//	core/ratelimit   token buckets, one for each name
 //	core/dashboard   the pages for people
 //	core/mirror      a copy of another registry, kept up by deltas
 //	core/regions     other regions, for those who ask
