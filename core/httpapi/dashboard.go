@@ -9,7 +9,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -236,13 +235,6 @@ func writePage(w http.ResponseWriter, r *http.Request, status int, render func(i
 	restrainBrowsers(w.Header())
 	w.Header().Set("Content-Security-Policy", dashboard.Policy())
 	w.Header().Set("Referrer-Policy", "same-origin")
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Vary", "Accept")
-	w.Header().Set("Content-Length", strconv.Itoa(body.Len()))
-	w.WriteHeader(status)
-	if r.Method != http.MethodHead {
-		w.Write(body.Bytes()) // a browser that is gone needs no answer
-	}
+	writeWhole(w, r, status, "text/html; charset=utf-8", body.Bytes())
 	return nil
 }

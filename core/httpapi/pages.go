@@ -6,7 +6,6 @@ import (
 	"encoding/xml"
 	"fmt"
 	"net/http"
-	"strconv"
 	"time"
 
 	"github.com/eurekaless/registry/core/eureka"
@@ -182,14 +181,7 @@ func writeDocument(w http.ResponseWriter, r *http.Request, status int, document 
 	if err != nil {
 		return fmt.Errorf("encode %T: %w", document, err)
 	}
-	w.Header().Set("Content-Type", format.ContentType())
-	w.Header().Set("Cache-Control", "no-store")
-	w.Header().Set("Vary", "Accept")
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(status)
-	if r.Method != http.MethodHead {
-		w.Write(body) // a client that is gone needs no answer
-	}
+	writeWhole(w, r, status, format.ContentType(), body)
 	return nil
 }
 

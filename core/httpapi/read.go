@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -119,6 +120,16 @@ func (h *Handler) writeBody(w http.ResponseWriter, r *http.Request, v *readcache
 	return nil
 }
 
+// notAcceptable says what a client can do about an answer that the gateway
+// would not let through (TestH24).
+func notAcceptable(zipped bool) error {
+	if !zipped {
+		return fmt.Errorf("%w: send Accept-Encoding: gzip", errNotAcceptable)
+	}
+	return fmt.Errorf("%w: ask for the compact form (X-Eureka-Accept: compact), read deltas, "+
+		"or single applications, or deploy with response streaming", errNotAcceptable)
+}
+
 // BodyWriter is what an [http.ResponseWriter] may be that has a use for the body
 // of a list itself: what it made of the same one before serves again. The
 // answer's headers are set when it is called.
@@ -215,7 +226,14 @@ func (h *Handler) instanceByID(w http.ResponseWriter, r *http.Request, t target)
 func (h *Handler) writeInstance(w http.ResponseWriter, r *http.Request, status int, info *eureka.InstanceInfo) error {
 	format := encoding(r).Format
 	body := wire.Encoding{Format: format}.AppendInstanceDocument(nil, info)
-	w.Header().Set("Content-Type", format.ContentType())
+	writeWhole(w, r, status, format.ContentType(), body)
+	return nil
+}
+
+// writeWhole answers with a body that is of this moment alone: no cache keeps
+// it. HEAD gets all but the body.
+func writeWhole(w http.ResponseWriter, r *http.Request, status int, contentType string, body []byte) {
+	w.Header().Set("Content-Type", contentType)
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("Vary", "Accept")
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -223,5 +241,4 @@ func (h *Handler) writeInstance(w http.ResponseWriter, r *http.Request, status i
 	if r.Method != http.MethodHead {
 		w.Write(body) // a client that is gone needs no answer
 	}
-	return nil
 }

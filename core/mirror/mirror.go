@@ -7,7 +7,6 @@ package mirror
 import (
 	"context"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -114,20 +113,6 @@ func instances(all *eureka.Applications) func(func(*eureka.InstanceInfo) bool) {
 			}
 		}
 	}
-}
-
-// Grouped returns instances by application, sorted by name, and in it by id.
-func Grouped(all []*eureka.InstanceInfo) []eureka.Application {
-	all = slices.SortedFunc(slices.Values(all), func(a, b *eureka.InstanceInfo) int { return Compare(a.Key(), b.Key()) })
-	var out []eureka.Application
-	for _, i := range all {
-		if len(out) == 0 || out[len(out)-1].Name != i.App {
-			out = append(out, eureka.Application{Name: i.App})
-		}
-		last := &out[len(out)-1]
-		last.Instances = append(last.Instances, i)
-	}
-	return out
 }
 
 // Compare orders keys by application, then by id.

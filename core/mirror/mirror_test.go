@@ -3,6 +3,7 @@ package mirror_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -35,7 +36,7 @@ func instance(id string, status eureka.Status, action eureka.ActionType) *eureka
 }
 
 func answer(version int64, hash string, all ...*eureka.InstanceInfo) *eureka.Applications {
-	return &eureka.Applications{Version: version, HashCode: hash, Applications: mirror.Grouped(all)}
+	return &eureka.Applications{Version: version, HashCode: hash, Applications: grouped(all)}
 }
 
 func TestCopy(t *testing.T) {
@@ -81,4 +82,18 @@ func TestCopy(t *testing.T) {
 	require.NoError(t, refresh())
 	asked(5, 4)
 	assert.Equal(t, now, c.Fetched(), "away for longer than deltas: in full")
+}
+
+// grouped returns instances by application, sorted by name, and in it by id.
+func grouped(all []*eureka.InstanceInfo) []eureka.Application {
+	all = slices.SortedFunc(slices.Values(all), func(a, b *eureka.InstanceInfo) int { return mirror.Compare(a.Key(), b.Key()) })
+	var out []eureka.Application
+	for _, i := range all {
+		if len(out) == 0 || out[len(out)-1].Name != i.App {
+			out = append(out, eureka.Application{Name: i.App})
+		}
+		last := &out[len(out)-1]
+		last.Instances = append(last.Instances, i)
+	}
+	return out
 }

@@ -64,8 +64,9 @@ type Set struct {
 type region struct {
 	name string
 	copy *mirror.Copy
-	// generation grows with each fetch.
-	generation int64
+	// content is the copy as it is shown, made once a fetch; its Generation
+	// grows with each.
+	content Region
 }
 
 // Region is a region at one moment. It is never changed.
@@ -152,7 +153,7 @@ func (s *Set) fetch(ctx context.Context) {
 				s.cfg.Logger.WarnContext(ctx, "region not fetched", "region", r.name, "error", err)
 				return
 			}
-			r.generation++
+			r.show()
 		})
 	}
 	fetches.Wait()
@@ -173,12 +174,23 @@ func (r *region) present(now time.Time, kept time.Duration) bool {
 	return !fetched.IsZero() && now.Sub(fetched) <= kept
 }
 
-func (r *region) at(now time.Time, kept time.Duration) Region {
-	out := Region{Name: r.name, Present: r.present(now, kept), Generation: r.generation, Fetched: r.copy.Fetched()}
-	if out.Present {
-		byKey := func(a, b *eureka.InstanceInfo) int { return mirror.Compare(a.Key(), b.Key()) }
-		out.Instances = slices.SortedFunc(maps.Values(r.copy.Instances()), byKey)
-		out.Changes = slices.SortedFunc(slices.Values(r.copy.Changes()), byKey)
+// show makes the content of what was just fetched.
+func (r *region) show() {
+	byKey := func(a, b *eureka.InstanceInfo) int { return mirror.Compare(a.Key(), b.Key()) }
+	r.content = Region{
+		Generation: r.content.Generation + 1,
+		Instances:  slices.SortedFunc(maps.Values(r.copy.Instances()), byKey),
+		Changes:    slices.SortedFunc(slices.Values(r.copy.Changes()), byKey),
 	}
+}
+
+// at returns the region as it is shown at a time.
+func (r *region) at(now time.Time, kept time.Duration) Region {
+	out := Region{Generation: r.content.Generation}
+	if r.present(now, kept) {
+		out = r.content
+		out.Present = true
+	}
+	out.Name, out.Fetched = r.name, r.copy.Fetched()
 	return out
 }
