@@ -90,8 +90,11 @@ func (s *scripted) count(operation string) int {
 	return s.calls[operation]
 }
 
-// change appends records that readers must see, named by their key.
+// change appends records that readers must see, named by their key, all at
+// once: the poller may be reading at this moment.
 func (s *scripted) change(shard string, keys ...string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for _, key := range keys {
 		s.append(shard, types.OperationTypeModify, key, map[string]types.AttributeValue{
 			"change": &types.AttributeValueMemberS{Value: "1"},
@@ -101,14 +104,14 @@ func (s *scripted) change(shard string, keys ...string) {
 
 // renewal appends a record that the filter drops.
 func (s *scripted) renewal(shard, key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.append(shard, types.OperationTypeModify, key, map[string]types.AttributeValue{
 		"renewed": &types.AttributeValueMemberN{Value: "1"},
 	})
 }
 
 func (s *scripted) append(shard string, name types.OperationType, key string, image map[string]types.AttributeValue) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.next++
 	sh := s.find(shard)
 	sh.records = append(sh.records, types.Record{
