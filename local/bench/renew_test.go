@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"runtime/debug"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -33,6 +34,7 @@ func (c *cannedTable) Do(r *http.Request) (*http.Response, error) {
 // BenchmarkWriteFunction measures the write function as it is deployed, event
 // in and answer out, the SDK included, DynamoDB itself excluded.
 func BenchmarkWriteFunction(b *testing.B) {
+	defer debug.SetGCPercent(debug.SetGCPercent(boot.WriteGCPercent))
 	f := fleet{perApp: 10}
 	for name, request := range map[string]func(i int) request{"renew": f.heartbeat, "register": f.register} {
 		b.Run(name, func(b *testing.B) {
