@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"time"
 
@@ -50,7 +51,7 @@ func serveOn(ctx context.Context, p *process, listener net.Listener, where strin
 		return err
 	}
 	p.sayServing(listener.Addr().String(), where, b)
-	return serveAll(ctx, p, listener, apiHandler(p, parts), work)
+	return serveAll(ctx, p, listener, forThisMachine(p, apiHandler(p, parts)), work)
 }
 
 // serveAll serves until the context ends. Changes that the last requests made
@@ -63,6 +64,19 @@ func serveAll(ctx context.Context, p *process, listener net.Listener, handler ht
 	stop()
 	group.Wait()
 	return err
+}
+
+// forThisMachine keeps a registry that is open because it is at a loopback
+// address from being another machine's by name.
+func forThisMachine(p *process, handler http.Handler) http.Handler {
+	if !p.config.AnonymousByDefault {
+		return handler
+	}
+	hostname, err := os.Hostname()
+	if err != nil {
+		p.log.Warn("the machine's name is not known", "error", err)
+	}
+	return ownNames(hostname, p.log, handler)
 }
 
 // apiHandler is the core's handler, or a gateway before the Lambda handlers.

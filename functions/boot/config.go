@@ -54,8 +54,10 @@ type Config struct {
 	CredentialsSecret string
 	// CredentialsFile is where the local process has them from.
 	CredentialsFile string
-	// Anonymous serves requests without credentials.
-	Anonymous bool
+	// Anonymous serves requests without credentials. AnonymousByDefault says
+	// that nobody asked for it, as on a loopback address of the local process.
+	Anonymous          bool
+	AnonymousByDefault bool
 
 	// Listen, LocalEvents and EngineListen are the local process's: its
 	// address, whether requests go through gateway events, and the address of
@@ -113,6 +115,7 @@ func Load(lookup Lookup, user User) (Config, error) {
 	}
 	if asked, _ := lookup("REGISTRY_ANONYMOUS"); user == Local && asked == "" {
 		cfg.Anonymous = Loopback(cfg.Listen) && cfg.CredentialsFile == ""
+		cfg.AnonymousByDefault = cfg.Anonymous
 	}
 	faults = append(faults, cfg.check(user)...)
 	return cfg, errors.Join(faults...)

@@ -58,6 +58,7 @@ func TestLocalDefaults(t *testing.T) {
 	assert.Equal(t, "127.0.0.1:8761", cfg.Listen)
 	assert.Equal(t, eviction.DefaultPolicy(), cfg.Eviction, "one machine has one clock")
 	assert.True(t, cfg.Anonymous)
+	assert.True(t, cfg.AnonymousByDefault)
 }
 
 // TestEverySettingIsRead: each setting changes the configuration of its users,
@@ -176,6 +177,7 @@ func TestOpenToOthersByName(t *testing.T) {
 	cfg, err := boot.Load(lookup(map[string]string{"REGISTRY_LISTEN": ":8761", "REGISTRY_ANONYMOUS": "true"}), boot.Local)
 	require.NoError(t, err)
 	assert.True(t, cfg.Anonymous)
+	assert.False(t, cfg.AnonymousByDefault)
 }
 
 // TestCredentialsCloseWhatIsOpen: a file of credentials is enough, on any
