@@ -146,14 +146,14 @@ bench: ## Go benchmarks with allocations (PACKAGES=..., TEST_FLAGS='-bench X')
 
 # One process each for 1,000 and 10,000 instances.
 .PHONY: bench-http
-bench-http: $(BUILD)/registry ## load over HTTP on the process: rates, times, processor time a request
+bench-http: $(BUILD)/registry ## load over HTTP on the process: rates, times, processor time a request, beside net/http alone
 	@go build -o $(BUILD)/bench ./local/bench
 	@for instances in 1000 10000; do \
 	  echo "$$instances instances"; rm -f $(BUILD)/bench.log; \
-	  REGISTRY_LISTEN=127.0.0.1:8763 $(BUILD)/registry serve >$(BUILD)/bench.log & pid=$$!; \
+	  REGISTRY_LISTEN=127.0.0.1:8763 $(BUILD)/registry serve >$(BUILD)/bench.log 2>&1 & pid=$$!; \
 	  trap 'kill $$pid 2>/dev/null || true' EXIT; \
 	  until grep -qs '^Ctrl-C' $(BUILD)/bench.log; do kill -0 $$pid; sleep 0.1; done; \
-	  $(BUILD)/bench -base http://127.0.0.1:8763/eureka -instances $$instances -pid $$pid; \
+	  $(BUILD)/bench -base http://127.0.0.1:8763/eureka -instances $$instances -pid $$pid -bare; \
 	  kill $$pid; wait $$pid; \
 	done
 

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,9 +23,14 @@ func TestAllPhasesAskWhatTheySay(t *testing.T) {
 	asked := map[string]int{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
+		defer mu.Unlock()
+		if r.Header.Get("Accept-Encoding") != "gzip" {
+			// The question whether the lists hold the last of the fleet.
+			assert.Equal(t, "/eureka/apps/SERVICE-0001", r.URL.Path)
+			io.WriteString(w, "host-000011:service-0001:8080")
+			return
+		}
 		asked[r.Method+" "+r.URL.Path]++
-		mu.Unlock()
-		assert.Equal(t, "gzip", r.Header.Get("Accept-Encoding"))
 		if r.Method == http.MethodPost {
 			w.WriteHeader(http.StatusNoContent)
 		}
@@ -40,6 +48,24 @@ func TestAllPhasesAskWhatTheySay(t *testing.T) {
 	assert.NotZero(t, asked["GET /eureka/apps/delta"])
 	assert.NotZero(t, asked["GET /eureka/apps/SERVICE-0000"])
 	assert.Equal(t, 5, bytes.Count(out.Bytes(), []byte("failed 0")), out.String())
+}
+
+func TestTheBareServerAnswersWithAsManyBytesAsAreAskedFor(t *testing.T) {
+	in, stop := io.Pipe()
+	printed, out := io.Pipe()
+	served := make(chan error, 1)
+	go func() { served <- serveBare(in, out) }()
+	address, err := bufio.NewReader(printed).ReadString('\n')
+	require.NoError(t, err)
+	o := options{workers: 2, phase: 20 * time.Millisecond}
+
+	got, err := measureBare(t.Context(), o, newServer("http://"+strings.TrimSpace(address), 0, o.workers), 5000)
+
+	require.NoError(t, err)
+	assert.Equal(t, 5000, got.body)
+	assert.Zero(t, got.failed)
+	require.NoError(t, stop.Close())
+	assert.NoError(t, <-served)
 }
 
 func TestAServerThatOnlyFailsIsAnError(t *testing.T) {

@@ -16,8 +16,8 @@ import (
 // still compiling or growing is not what it holds.
 func compare(ctx context.Context, o options, f fleet, this, other *server, out io.Writer) error {
 	for _, p := range phases(o, f) {
-		if p.name == "delta" || p.name == "full read" {
-			if err := bothSee(ctx, o, this, other); err != nil {
+		if p.wantsFleet {
+			if err := allSee(ctx, o, this, other); err != nil {
 				return err
 			}
 		}
@@ -68,9 +68,9 @@ func ratios(this, other result) string {
 	return line
 }
 
-// bothSee waits until both servers' lists hold the fleet: they are served from
+// allSee waits until the servers' lists hold the fleet: they are served from
 // views that turn over at intervals.
-func bothSee(ctx context.Context, o options, servers ...*server) error {
+func allSee(ctx context.Context, o options, servers ...*server) error {
 	const patience, pause = 2 * time.Minute, 500 * time.Millisecond
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()

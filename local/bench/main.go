@@ -3,11 +3,13 @@
 //
 //	go run ./local/bench -base http://127.0.0.1:8761/eureka -instances 1000 -seconds 5 -pid PID
 //
-// It registers the fleet, then one after another for -seconds each: heartbeats,
-// full reads, deltas and reads of one application (JSON, gzip), over -workers
-// connections. With -pid it also prints the processor time that the server used
-// for a request, and its resident memory (Linux). With -against it measures two
-// servers in turns and prints how they compare. It only sends to this machine.
+// It registers the fleet and waits until its lists hold it, then come one after
+// another for -seconds each: deltas, full reads, reads of one application (JSON,
+// gzip) and heartbeats, over -workers connections. With -pid it also prints the processor time that the server used
+// for a request, and its resident memory (Linux). With -bare each read is
+// followed by what a server of net/http alone takes for an answer of that length.
+// With -against it measures two servers in turns and prints how they compare. It
+// only sends to this machine.
 package main
 
 import (
@@ -33,6 +35,8 @@ type options struct {
 	phase     time.Duration
 	pid       int
 	register  bool
+	// bare adds the bare server, serveBare makes this process one.
+	bare, serveBare bool
 	// against is another server's base URL, to compare with.
 	against    string
 	againstPID int
@@ -55,12 +59,40 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	}
 	f := fleet{perApp: o.perApp}
 	this := newServer(o.base, o.pid, o.workers)
-	if o.against != "" {
+	switch {
+	case o.serveBare:
+		return serveBare(os.Stdin, out)
+	case o.against != "":
 		return compare(ctx, o, f, this, newServer(o.against, o.againstPID, o.workers), out)
 	}
+	return alone(ctx, o, f, this, out)
+}
+
+// alone measures one server.
+func alone(ctx context.Context, o options, f fleet, s *server, out io.Writer) (err error) {
+	var bare *server
+	if o.bare {
+		var stop func() error
+		if bare, stop, err = startBare(ctx, o); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+	}
 	for _, p := range phases(o, f) {
-		result, err := measure(ctx, o, p, this)
+		if p.wantsFleet && o.register {
+			if err := allSee(ctx, o, s); err != nil {
+				return err
+			}
+		}
+		result, err := measure(ctx, o, p, s)
 		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		fmt.Fprintln(out, result)
+		if bare == nil || result.body == 0 {
+			continue
+		}
+		if result, err = measureBare(ctx, o, bare, result.body); err != nil {
 			return fmt.Errorf("%s: %w", p.name, err)
 		}
 		fmt.Fprintln(out, result)
@@ -78,6 +110,8 @@ func parse(args []string) (options, error) {
 	seconds := flags.Float64("seconds", 5, "length of each phase")
 	flags.IntVar(&o.pid, "pid", 0, "the server's process id, for its processor time and memory")
 	flags.BoolVar(&o.register, "register", true, "register the fleet first")
+	flags.BoolVar(&o.bare, "bare", false, "measure a server of net/http alone after each read, too")
+	flags.BoolVar(&o.serveBare, "serve-bare", false, "be the server of net/http alone, until the input ends")
 	flags.StringVar(&o.against, "against", "", "base URL of another server: both are measured in turns and compared")
 	flags.IntVar(&o.againstPID, "against-pid", 0, "the other server's process id")
 	flags.IntVar(&o.rounds, "rounds", 3, "turns of each server in a comparison")
@@ -118,20 +152,23 @@ type phase struct {
 	// count is how many requests there are; 0: as many as the time holds.
 	count   int
 	request func(i int) request
+	// wantsFleet is set where the answer depends on what the lists hold.
+	wantsFleet bool
 }
 
 func phases(o options, f fleet) []phase {
 	get := func(path string) func(int) request {
 		return func(int) request { return request{http.MethodGet, path, nil, http.StatusOK} }
 	}
+	// Deltas come first: they hold the fleet for some minutes only.
 	all := []phase{
-		{"heartbeat", 0, func(i int) request { return f.heartbeat(i % o.instances) }},
-		{"full read", 0, get("/apps")},
-		{"delta", 0, get("/apps/delta")},
-		{"one app", 0, func(i int) request { return f.application(i % o.instances) }},
+		{name: "delta", request: get("/apps/delta"), wantsFleet: true},
+		{name: "full read", request: get("/apps"), wantsFleet: true},
+		{name: "one app", request: func(i int) request { return f.application(i % o.instances) }, wantsFleet: true},
+		{name: "heartbeat", request: func(i int) request { return f.heartbeat(i % o.instances) }},
 	}
 	if o.register {
-		all = append([]phase{{"register", o.instances, f.register}}, all...)
+		all = append([]phase{{name: "register", count: o.instances, request: f.register}}, all...)
 	}
 	return all
 }
