@@ -16,10 +16,8 @@ import (
 // still compiling or growing is not what it holds.
 func compare(ctx context.Context, o options, f fleet, this, other *server, out io.Writer) error {
 	for _, p := range phases(o, f) {
-		if p.wantsFleet {
-			if err := allSee(ctx, o, this, other); err != nil {
-				return err
-			}
+		if err := allList(ctx, o, p.sees, this, other); err != nil {
+			return err
 		}
 		sums := map[*server]result{}
 		for round := range o.rounds + 1 {
@@ -68,22 +66,25 @@ func ratios(this, other result) string {
 	return line
 }
 
-// allSee waits until the servers' lists hold the fleet: they are served from
-// views that turn over at intervals.
-func allSee(ctx context.Context, o options, servers ...*server) error {
+// allList waits until the servers list the fleet's last instance at a path: lists
+// are served from views that turn over at intervals, and deltas may trail them.
+func allList(ctx context.Context, o options, path string, servers ...*server) error {
+	if path == "" {
+		return nil
+	}
 	const patience, pause = 2 * time.Minute, 500 * time.Millisecond
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	app, id := fleet{perApp: o.perApp}.names(o.instances - 1)
+	_, id := fleet{perApp: o.perApp}.names(o.instances - 1)
 	for _, s := range servers {
 		for {
-			text, err := s.read(ctx, "/apps/"+app)
+			text, err := s.read(ctx, path)
 			if err == nil && strings.Contains(text, id) {
 				break
 			}
 			select {
 			case <-ctx.Done():
-				return fmt.Errorf("%s does not list %s/%s: %w", s.base, app, id, ctx.Err())
+				return fmt.Errorf("%s does not list %s at %s: %w", s.base, id, path, ctx.Err())
 			case <-time.After(pause):
 			}
 		}

@@ -25,7 +25,7 @@ func TestCompare(t *testing.T) {
 			switch {
 			case r.Method == http.MethodPost:
 				w.WriteHeader(http.StatusNoContent)
-			case strings.HasSuffix(r.URL.Path, "/apps/SERVICE-0000"):
+			case r.Header.Get("Accept-Encoding") == "":
 				_, _ = io.WriteString(w, "host-000001:service-0000:8080")
 			}
 		})), &asked

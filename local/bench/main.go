@@ -79,8 +79,8 @@ func alone(ctx context.Context, o options, f fleet, s *server, out io.Writer) (e
 		defer func() { err = errors.Join(err, stop()) }()
 	}
 	for _, p := range phases(o, f) {
-		if p.wantsFleet && o.register {
-			if err := allSee(ctx, o, s); err != nil {
+		if o.register {
+			if err := allList(ctx, o, p.sees, s); err != nil {
 				return err
 			}
 		}
@@ -152,19 +152,21 @@ type phase struct {
 	// count is how many requests there are; 0: as many as the time holds.
 	count   int
 	request func(i int) request
-	// wantsFleet is set where the answer depends on what the lists hold.
-	wantsFleet bool
+	// sees is where the fleet's last instance must be listed before the phase
+	// begins; empty: the phase depends on no list.
+	sees string
 }
 
 func phases(o options, f fleet) []phase {
 	get := func(path string) func(int) request {
 		return func(int) request { return request{http.MethodGet, path, nil, http.StatusOK} }
 	}
+	last := f.application(o.instances - 1).path
 	// Deltas come first: they hold the fleet for some minutes only.
 	all := []phase{
-		{name: "delta", request: get("/apps/delta"), wantsFleet: true},
-		{name: "full read", request: get("/apps"), wantsFleet: true},
-		{name: "one app", request: func(i int) request { return f.application(i % o.instances) }, wantsFleet: true},
+		{name: "delta", request: get("/apps/delta"), sees: "/apps/delta"},
+		{name: "full read", request: get("/apps"), sees: last},
+		{name: "one app", request: func(i int) request { return f.application(i % o.instances) }, sees: last},
 		{name: "heartbeat", request: func(i int) request { return f.heartbeat(i % o.instances) }},
 	}
 	if o.register {
