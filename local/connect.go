@@ -15,6 +15,7 @@ import (
 	"github.com/eurekaless/registry/functions/boot"
 	"github.com/eurekaless/registry/functions/handlers"
 	store "github.com/eurekaless/registry/storage/dynamodb"
+	"github.com/eurekaless/registry/storage/dynamodb/sdkconfig"
 )
 
 // attemptTimeout bounds one try of a call. It is longer than a function's: the
@@ -34,7 +35,7 @@ type backend struct {
 // creates the tables that are not there; elsewhere they must exist.
 func connect(ctx context.Context, p *process) (*backend, error) {
 	where := store.ClientConfig{Endpoint: p.config.DynamoDBEndpoint, AttemptTimeout: attemptTimeout}
-	loaded, err := store.LoadConfig(ctx, where)
+	loaded, err := sdkconfig.Load(ctx, where)
 	if err != nil {
 		return nil, err
 	}

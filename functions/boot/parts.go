@@ -62,7 +62,7 @@ func Function(lookup Lookup, out io.Writer, user User) (*Parts, error) {
 	if user == Evict {
 		every = 0
 	}
-	client := dynamodb.ClientFrom(LambdaConfig(lookup), dynamodb.ClientConfig{Endpoint: cfg.DynamoDBEndpoint})
+	client := dynamodb.Operations(dynamodb.ClientFrom(LambdaConfig(lookup), dynamodb.ClientConfig{Endpoint: cfg.DynamoDBEndpoint}))
 	meter := NewMetrics(out, name, every, time.Now)
 	return &Parts{
 		Config: cfg, Log: log, Meter: meter, Now: time.Now,

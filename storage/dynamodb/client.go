@@ -2,8 +2,6 @@ package dynamodb
 
 import (
 	"cmp"
-	"context"
-	"fmt"
 	"net"
 	"net/http"
 	"net/netip"
@@ -13,17 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/config"
-	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/feature/ec2/imds"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-)
-
-// What a loopback endpoint is asked with where nothing is configured: an engine
-// there wants some region and some credentials and checks neither.
-const (
-	localRegion      = "us-east-1"
-	localCredentials = "local"
 )
 
 // ClientConfig says how to reach DynamoDB. Zero values mean the defaults.
@@ -40,58 +28,15 @@ type ClientConfig struct {
 	AttemptTimeout time.Duration
 }
 
-// LoadConfig loads the SDK's configuration for DynamoDB and its streams:
-// environment, files and the machine's role, as everywhere on AWS. With a
-// loopback endpoint a missing region and missing credentials are made up, and
-// the machine's role is not looked for.
-func LoadConfig(ctx context.Context, cfg ClientConfig) (aws.Config, error) {
-	local := Loopback(cfg.Endpoint)
-	options := []func(*config.LoadOptions) error{
-		config.WithHTTPClient(cfg.httpClient()),
-		config.WithRetryer(cfg.retryer),
-	}
-	if local {
-		options = append(options, config.WithEC2IMDSClientEnableState(imds.ClientDisabled))
-	}
-	loaded, err := config.LoadDefaultConfig(ctx, options...)
-	if err != nil {
-		return aws.Config{}, fmt.Errorf("AWS configuration: %w", err)
-	}
-	if local {
-		makeUpMissing(ctx, &loaded)
-	}
-	return loaded, nil
-}
-
-// makeUpMissing gives a configuration for a loopback endpoint what it lacks.
-func makeUpMissing(ctx context.Context, loaded *aws.Config) {
-	loaded.Region = cmp.Or(loaded.Region, localRegion)
-	if loaded.Credentials != nil {
-		if _, err := loaded.Credentials.Retrieve(ctx); err == nil {
-			return
-		}
-	}
-	loaded.Credentials = credentials.NewStaticCredentialsProvider(localCredentials, localCredentials, "")
-}
-
-// NewClient returns a client for DynamoDB. Build it once for a process.
-func NewClient(ctx context.Context, cfg ClientConfig, options ...func(*dynamodb.Options)) (*dynamodb.Client, error) {
-	loaded, err := LoadConfig(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	return ClientFrom(loaded, cfg, options...), nil
-}
-
-// ClientFrom returns a client for DynamoDB with a configuration that
-// [LoadConfig] loaded and others use too, or one of region and credentials
-// alone, as a function has them at hand: loading takes a cold start some 10 ms.
+// ClientFrom returns a client for DynamoDB, with a configuration that package
+// sdkconfig loaded, or one of region and credentials alone, as a function has
+// them at hand. Build it once for a process.
 func ClientFrom(loaded aws.Config, cfg ClientConfig, options ...func(*dynamodb.Options)) *dynamodb.Client {
 	if loaded.HTTPClient == nil {
-		loaded.HTTPClient = cfg.httpClient()
+		loaded.HTTPClient = cfg.HTTPClient()
 	}
 	if loaded.Retryer == nil {
-		loaded.Retryer = cfg.retryer
+		loaded.Retryer = cfg.Retryer
 	}
 	return dynamodb.NewFromConfig(loaded, append([]func(*dynamodb.Options){func(o *dynamodb.Options) {
 		if cfg.Endpoint != "" {
@@ -120,8 +65,8 @@ func Loopback(endpoint string) bool {
 // longer than a function's whole deadline.
 const maxBackoff = time.Second
 
-// retryer is the SDK's standard one, with DynamoDB's pauses from 25 ms on.
-func (c ClientConfig) retryer() aws.Retryer {
+// Retryer returns the SDK's standard one, with DynamoDB's pauses from 25 ms on.
+func (c ClientConfig) Retryer() aws.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts = cmp.Or(c.MaxAttempts, 4)
 		o.MaxBackoff = maxBackoff
@@ -129,11 +74,11 @@ func (c ClientConfig) retryer() aws.Retryer {
 	})
 }
 
-// httpClient is tuned for a function: one host, many small requests, some
+// HTTPClient returns one that is tuned for a function: one host, many small requests, some
 // parallel ones in a scan. (The SDK adds a configured CA bundle to it.) Idle
 // connections are dropped before the other side does it, and after a function's
 // freeze: the transport looks at the wall clock.
-func (c ClientConfig) httpClient() *awshttp.BuildableClient {
+func (c ClientConfig) HTTPClient() *awshttp.BuildableClient {
 	timeout := 3 * time.Second
 	if Loopback(c.Endpoint) {
 		timeout = 30 * time.Second

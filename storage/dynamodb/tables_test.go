@@ -11,6 +11,7 @@ import (
 
 	"github.com/eurekaless/registry/storage/dynamodb"
 	"github.com/eurekaless/registry/storage/dynamodb/enginetest"
+	"github.com/eurekaless/registry/storage/dynamodb/sdkconfig"
 )
 
 func TestTablesAreCreatedOnce(t *testing.T) {
@@ -39,7 +40,7 @@ func TestTablesAreCreatedOnce(t *testing.T) {
 func TestTablesAreNotCreatedElsewhere(t *testing.T) {
 	for _, endpoint := range []string{"", "https://dynamodb.eu-west-1.amazonaws.com", "http://172.17.0.1:8000"} {
 		a := &answers{steps: []transport{status(200)}}
-		client, err := dynamodb.NewClient(t.Context(), dynamodb.ClientConfig{Endpoint: endpoint}, func(o *awsdynamodb.Options) { o.HTTPClient = a })
+		client, err := sdkconfig.NewClient(t.Context(), dynamodb.ClientConfig{Endpoint: endpoint}, func(o *awsdynamodb.Options) { o.HTTPClient = a })
 		require.NoError(t, err)
 
 		_, err = dynamodb.CreateTables(t.Context(), client, "leases", "deltas")

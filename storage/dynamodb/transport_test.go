@@ -12,6 +12,7 @@ import (
 
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/storage/dynamodb"
+	"github.com/eurekaless/registry/storage/dynamodb/sdkconfig"
 )
 
 // transport answers the SDK's requests in the place of an engine, below its
@@ -56,7 +57,7 @@ type httpClient interface {
 // clientOn returns a client on a transport.
 func clientOn(t testing.TB, http httpClient, options ...func(*awsdynamodb.Options)) *awsdynamodb.Client {
 	t.Helper()
-	client, err := dynamodb.NewClient(t.Context(), dynamodb.ClientConfig{Endpoint: "http://127.0.0.1:1"},
+	client, err := sdkconfig.NewClient(t.Context(), dynamodb.ClientConfig{Endpoint: "http://127.0.0.1:1"},
 		append(options, func(o *awsdynamodb.Options) { o.HTTPClient = http })...)
 	require.NoError(t, err)
 	return client

@@ -28,6 +28,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/storage/dynamodb"
+	"github.com/eurekaless/registry/storage/dynamodb/sdkconfig"
 )
 
 // Variables that the tests look at.
@@ -194,7 +195,7 @@ func listens(ended <-chan struct{}, address string) bool {
 // Client returns a client for the engine.
 func (e Engine) Client(t testing.TB, options ...func(*awsdynamodb.Options)) *awsdynamodb.Client {
 	t.Helper()
-	client, err := dynamodb.NewClient(t.Context(), dynamodb.ClientConfig{Endpoint: e.Endpoint}, options...)
+	client, err := sdkconfig.NewClient(t.Context(), dynamodb.ClientConfig{Endpoint: e.Endpoint}, options...)
 	require.NoError(t, err)
 	return client
 }
