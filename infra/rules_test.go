@@ -42,6 +42,15 @@ func TestRules(t *testing.T) {
 		"mutual TLS, streaming": {map[string]string{
 			"CredentialsSecretArn": secret, "DomainName": "reg.example.org", "CertificateArn": certificate, "TruststoreUri": "s3://b/k", "StreamingUrl": "true",
 		}, "no client certificate"},
+		"CloudFront, open":        {map[string]string{"AnonymousAccess": "true", "CloudFront": "true"}, ""},
+		"CloudFront":              {map[string]string{"CredentialsSecretArn": secret, "EdgeCaching": "true", "CloudFront": "true"}, ""},
+		"CloudFront that may not": {map[string]string{"CredentialsSecretArn": secret, "CloudFront": "true"}, "only with EdgeCaching"},
+		"CloudFront, private": {map[string]string{
+			"CredentialsSecretArn": secret, "EdgeCaching": "true", "CloudFront": "true", "Gateway": "private", "VpcEndpointIds": "vpce-1",
+		}, "not a private gateway"},
+		"CloudFront, mutual TLS": {map[string]string{
+			"CredentialsSecretArn": secret, "EdgeCaching": "true", "CloudFront": "true", "DomainName": "reg.example.org", "CertificateArn": certificate, "TruststoreUri": "s3://b/k",
+		}, "shows the API no client certificate"},
 		"certificate, no domain": {map[string]string{"CredentialsSecretArn": secret, "CertificateArn": certificate}, "go together"},
 	}
 	for name, tt := range tests {

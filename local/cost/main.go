@@ -99,7 +99,9 @@ func table(p prices, m measured) string {
 		row(&out, g.name, heartbeat, read, fixedMonth(p, m)+g.month(p))
 	}
 	http := gateways()[0]
-	row(&out, "HTTP API, reads from an edge cache", heartbeatsMonth(p, m, http), readsMonth(p, m, p.CloudFrontRequest), fixedMonth(p, m))
+	// Clients have one address for both, so heartbeats pass the edge too.
+	edge := readsMonth(p, m, p.CloudFrontRequest)
+	row(&out, "HTTP API behind CloudFront", heartbeatsMonth(p, m, http)+edge, edge, fixedMonth(p, m))
 	cloudMap := p.CloudMapInstanceMonth
 	row(&out, "AWS Cloud Map, as many requests", cloudMap, readsMonth(p, m, p.CloudMapRequest), 0)
 	vms := p.VMHour * p.VMs * p.HoursAMonth
