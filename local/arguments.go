@@ -13,9 +13,14 @@ import (
 type arguments struct {
 	// operands name what must be given.
 	operands []string
+	// variables are what is read from the environment beside.
+	variables []variable
 	// flags declares the flags; nil: none.
 	flags func(*flag.FlagSet, *given)
 }
+
+// variable is one of the environment that is no setting.
+type variable struct{ name, meaning string }
 
 // given is what a command line gave: the operands in their order, and flags.
 type given struct {

@@ -9,10 +9,12 @@ import (
 
 const compareHelp = `
 Prints the differences of the registries at two base URLs, an instance and field
-a line, and fails when there are any. What each registry says itself is left
-out: when a lease was renewed, registered or changed there.`
+a line, and fails when there are any. FROM is "here", TO is "there". What each
+registry says itself is left out: when a lease was renewed, registered or
+changed there. A user and password in a URL count too, but lists of processes
+show them; the environment is better.`
 
-var compareArguments = &arguments{operands: []string{"URL", "URL"}}
+var compareArguments = &arguments{operands: []string{"FROM", "TO"}, variables: peerVariables}
 
 // runCompare is the sub-command compare.
 func runCompare(ctx context.Context, p *process) error {
@@ -22,11 +24,11 @@ func runCompare(ctx context.Context, p *process) error {
 	}
 	here, err := migration.List(ctx, a)
 	if err != nil {
-		return err
+		return fmt.Errorf("FROM: %w", err)
 	}
 	there, err := migration.List(ctx, b)
 	if err != nil {
-		return err
+		return fmt.Errorf("TO: %w", err)
 	}
 	differences := migration.Compare(here, there)
 	for _, d := range differences {

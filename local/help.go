@@ -50,17 +50,7 @@ func usage(out io.Writer) {
 func help(out io.Writer, cmd *command) {
 	fmt.Fprintf(out, "usage: registry %s%s\n%s\n", cmd.name, commandLine(cmd), cmd.more)
 	helpFlags(out, cmd)
-	if cmd.reads == nil {
-		return
-	}
-	fmt.Fprint(out, "\nenvironment:\n")
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	for _, s := range boot.Settings() {
-		if s.Users.Has(boot.Local) && cmd.reads(s) {
-			fmt.Fprintf(table, "  %s\t%s\t%s\n", s.Name, cmp.Or(s.DefaultFor(boot.Local), "-"), s.Meaning)
-		}
-	}
-	table.Flush()
+	helpEnvironment(out, cmd)
 }
 
 // commandLine names what a command takes from the command line.
@@ -83,6 +73,27 @@ func helpFlags(out io.Writer, cmd *command) {
 	flags := declare(cmd, &given{})
 	flags.SetOutput(out)
 	flags.PrintDefaults()
+}
+
+func helpEnvironment(out io.Writer, cmd *command) {
+	var rows []string
+	for _, s := range boot.Settings() {
+		if cmd.reads != nil && s.Users.Has(boot.Local) && cmd.reads(s) {
+			rows = append(rows, fmt.Sprintf("  %s\t%s\t%s\n", s.Name, cmp.Or(s.DefaultFor(boot.Local), "-"), s.Meaning))
+		}
+	}
+	if cmd.takes != nil {
+		for _, v := range cmd.takes.variables {
+			rows = append(rows, fmt.Sprintf("  %s\t%s\n", v.name, v.meaning))
+		}
+	}
+	if rows == nil {
+		return
+	}
+	fmt.Fprint(out, "\nenvironment:\n")
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprint(table, strings.Join(rows, ""))
+	table.Flush()
 }
 
 func readsAll(boot.Setting) bool { return true }

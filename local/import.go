@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/eurekaless/registry/local/migration"
@@ -11,8 +14,9 @@ import (
 
 const importHelp = `
 Reads the Eureka server at FROM, in full and then by deltas, and mirrors it into
-the registry at TO as a peer would, which takes the admin role there. URLs are
-base URLs, such as http://user:password@127.0.0.1:8761/eureka.
+the registry at TO as a peer would, which takes the admin role there. Both are
+base URLs, such as http://127.0.0.1:8761/eureka. A user and password in a URL
+count too, but lists of processes show them; the environment is better.
 
 Without --every it makes one pass and ends; with it, it goes on until it is
 stopped, renews what it mirrored, and cancels what is gone from FROM. An
@@ -20,7 +24,8 @@ instance that registered with TO itself is never changed. A pass that was
 interrupted can be repeated: what is equal already is only renewed.`
 
 var importArguments = &arguments{
-	operands: []string{"FROM", "TO"},
+	operands:  []string{"FROM", "TO"},
+	variables: peerVariables,
 	flags: func(f *flag.FlagSet, g *given) {
 		f.DurationVar(&g.every, "every", 0, "time between two passes, such as 30s; 0s: one pass")
 		f.BoolVar(&g.dryRun, "dry-run", false, "only say what would be done")
@@ -62,8 +67,14 @@ func (p *process) pass(ctx context.Context, importer *migration.Importer) error 
 	for _, failure := range report.Failures {
 		p.say("  %s", failure)
 	}
+	if report.Read == 0 && err != nil {
+		return err
+	}
 	word := ""
-	if p.given.dryRun {
+	switch {
+	case err != nil:
+		word = "broken off, this far: "
+	case p.given.dryRun:
 		word = "nothing was changed, this would be: "
 	}
 	p.say("%s %s%s, in %s", began.UTC().Format(time.RFC3339), word, report, time.Since(began).Round(time.Millisecond))
@@ -73,13 +84,38 @@ func (p *process) pass(ctx context.Context, importer *migration.Importer) error 
 	return err
 }
 
+// peerVariables hold the credentials of FROM and TO.
+var peerVariables = []variable{
+	{"REGISTRY_FROM_CREDENTIALS", "user:password at FROM, as they are, where its URL has none"},
+	{"REGISTRY_TO_CREDENTIALS", "user:password at TO"},
+}
+
 // peers returns the two registries that the command line names.
 func peers(p *process) (a, b *migration.Peer, err error) {
 	both := make([]*migration.Peer, 2)
 	for n, base := range p.given.operands {
+		variable := peerVariables[n].name
+		credentials, _ := p.lookup(variable)
+		if base, err = withCredentials(base, credentials); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", variable, err)
+		}
 		if both[n], err = migration.NewPeer(base); err != nil {
 			return nil, nil, fmt.Errorf("argument %d: %w", n+1, err)
 		}
 	}
 	return both[0], both[1], nil
+}
+
+// withCredentials puts "user:password" into a URL that has none; "" is none.
+func withCredentials(base, credentials string) (string, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.User != nil || credentials == "" {
+		return base, nil // what is no URL is told by whoever uses it
+	}
+	user, password, ok := strings.Cut(credentials, ":")
+	if !ok || user == "" {
+		return "", errors.New("not user:password")
+	}
+	u.User = url.UserPassword(user, password)
+	return u.String(), nil
 }

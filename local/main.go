@@ -47,8 +47,10 @@ type process struct {
 	log    *slog.Logger
 	in     io.Reader
 	out    io.Writer
-	// given is what the command line gave.
-	given given
+	// given is what the command line gave, and lookup finds what it leaves to
+	// the environment.
+	given  given
+	lookup boot.Lookup
 }
 
 func main() {
@@ -87,10 +89,14 @@ func run(ctx context.Context, args []string, lookup boot.Lookup, out, errOut io.
 		in:     os.Stdin,
 		out:    out,
 		given:  given,
+		lookup: lookup,
 	}
 	if err := cmd.run(ctx, p); err != nil {
 		fmt.Fprintf(errOut, "%s: %v\n", cmd.name, err)
 		return 1
+	}
+	if ctx.Err() != nil {
+		p.say("stopped")
 	}
 	return 0
 }

@@ -21,7 +21,7 @@ func TestTheStartTellsWhatRuns(t *testing.T) {
 
 	said := r.output.String()
 
-	engine := strings.Fields(said[strings.Index(said, "engine"):])[1]
+	engine := engineOf(r) + ","
 	assert.Equal(t, fmt.Sprintf(`registry  http://%[1]s/eureka, also at /eureka/v2; dashboard at http://%[1]s/
 access    everybody on this machine, without credentials
 engine    %[2]s embedded, in memory: the data ends with the process
@@ -36,11 +36,34 @@ Ctrl-C stops it
 `, r.address, engine), said)
 }
 
+// engineOf returns the address of a registry's engine.
+func engineOf(r *registry) string {
+	said := r.output.String()
+	return strings.TrimRight(strings.Fields(said[strings.Index(said, "engine"):])[1], ",")
+}
+
 func TestEachWayOfAskingForTheEndEndsWell(t *testing.T) {
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM} {
 		r := startUntilKilled(t)
 		r.signal(t, s)
 		assert.NoError(t, r.wait(t), s)
+		assert.True(t, strings.HasSuffix(r.output.String(), "\nCtrl-C stops it\nstopped\n"), r.output.String())
+	}
+}
+
+// TestEachCommandThatGoesOnTellsItsEnd.
+func TestEachCommandThatGoesOnTellsItsEnd(t *testing.T) {
+	r := startRegistry(t)
+	for begun, args := range map[string][]string{
+		"Ctrl-C stops it":                 {"engine"},
+		"evictions every":                 {"pump"},
+		"0 read: 0 registered, 0 changed": {"import", r.url("/eureka"), r.url("/eureka"), "--every", "1h"},
+	} {
+		c := launch(t, args, "AWS_ENDPOINT_URL_DYNAMODB="+engineOf(r))
+		c.await(t, func() bool { return strings.Contains(c.output.String(), begun) })
+		c.signal(t, os.Interrupt)
+		assert.NoError(t, c.wait(t), args[0])
+		assert.True(t, strings.HasSuffix(c.output.String(), "\nstopped\n"), c.output.String())
 	}
 }
 

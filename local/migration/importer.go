@@ -80,7 +80,7 @@ func (r *Report) fail(key eureka.Key, format string, args ...any) {
 func (m *Importer) Pass(ctx context.Context) (*Report, error) {
 	report := &Report{}
 	if err := m.source.Refresh(ctx, m.now()); err != nil {
-		return report, err
+		return report, fmt.Errorf("read the source: %w", err)
 	}
 	all := m.source.Instances()
 	report.Read = len(all)
@@ -101,7 +101,7 @@ func (m *Importer) Pass(ctx context.Context) (*Report, error) {
 func (m *Importer) preview(ctx context.Context, all Instances, report *Report) error {
 	there, err := List(ctx, m.target)
 	if err != nil {
-		return err
+		return fmt.Errorf("read the target: %w", err)
 	}
 	for key, i := range all {
 		switch stored := there[key]; {
