@@ -84,7 +84,7 @@ func refusals(t *testing.T, parameters map[string]string) []string {
 	return out
 }
 
-// evaluation evaluates rules as CloudFormation does.
+// evaluation evaluates rules and conditions as CloudFormation does.
 type evaluation struct {
 	t          *testing.T
 	parameters map[string]string
@@ -94,6 +94,9 @@ type evaluation struct {
 func (e evaluation) holds(n node) bool {
 	e.t.Helper()
 	for function, arguments := range n.(object) {
+		if function == "Condition" {
+			return e.holds(at(e.t, template(e.t), "Conditions", arguments.(string)))
+		}
 		switch args := arguments.([]any); function {
 		case "Fn::Equals":
 			return e.value(args[0]) == e.value(args[1])

@@ -108,6 +108,13 @@ func resolve(t *testing.T, value node) string {
 	if !ok {
 		return value.(string)
 	}
+	if branches, ok := o["Fn::If"].([]any); ok {
+		condition := evaluation{t, nil, dict(t, template(t), "Parameters")}
+		if condition.holds(object{"Condition": branches[0]}) {
+			return resolve(t, branches[1])
+		}
+		return resolve(t, branches[2])
+	}
 	name := text(t, o, "Ref")
 	if parameters := dict(t, template(t), "Parameters"); parameters[name] != nil {
 		return text(t, parameters, name, "Default")
@@ -254,9 +261,35 @@ func target(t *testing.T, paths object, method, path string) string {
 		operation = at(t, paths, "/$default", "x-amazon-apigateway-any-method")
 	}
 	uri := text(t, operation, "x-amazon-apigateway-integration", "uri", "Fn::Sub")
-	match := regexp.MustCompile(`/functions/\$\{(\w+)\.Arn\}/invocations$`).FindStringSubmatch(uri)
+	match := regexp.MustCompile(`/functions/\$\{(\w+)\.Arn\}/(?:response-streaming-)?invocations$`).FindStringSubmatch(uri)
 	require.NotNil(t, match, uri)
 	return match[1]
+}
+
+// TestPrivateReadsAreStreamed: the private gateway and the read function agree
+// on the form of answers, and writes stay as they are.
+func TestPrivateReadsAreStreamed(t *testing.T) {
+	for path, operations := range dict(t, properties(t, "PrivateApi"), "DefinitionBody", "paths") {
+		for method, operation := range operations.(object) {
+			integration := dict(t, operation, "x-amazon-apigateway-integration")
+			uri := text(t, integration, "uri", "Fn::Sub")
+			if method == "get" || method == "head" {
+				assert.Equal(t, "STREAM", integration["responseTransferMode"], "%s %s", method, path)
+				assert.Contains(t, uri, "lambda:path/2021-11-15/functions/${ReadFunction.Arn}/response-streaming-invocations")
+				continue
+			}
+			assert.NotContains(t, integration, "responseTransferMode", "%s %s", method, path)
+			assert.Contains(t, uri, "lambda:path/2015-03-31/functions/${WriteFunction.Arn}/invocations")
+		}
+	}
+	streaming := environment(t, "ReadFunction")["REGISTRY_STREAMING"]
+	require.Equal(t, object{"Fn::If": []any{"StreamsReads", "true", "false"}}, streaming)
+	for want, parameters := range map[string]map[string]string{
+		"http": nil, "private": {"Gateway": "private"}, "streaming URL": {"StreamingUrl": "true"},
+	} {
+		e := evaluation{t, parameters, dict(t, template(t), "Parameters")}
+		assert.Equal(t, want != "http", e.holds(object{"Condition": "StreamsReads"}), want)
+	}
 }
 
 // TestBinaryMediaTypes: without them a REST API's clients would receive gzip

@@ -124,7 +124,7 @@ func Settings() []Setting {
 		{"REGISTRY_ANONYMOUS", "false", "true", served | Local,
 			"serve without credentials; only where it is set by hand, or on a loopback address without credentials", boolean(func(c *Config) *bool { return &c.Anonymous })},
 		{"REGISTRY_STREAMING", "false", "", Read,
-			"answer events of a function URL as one with response streaming wants it, up to 200 MB", boolean(func(c *Config) *bool { return &c.Streaming })},
+			"answer events of a function URL or REST API as one with response streaming wants it, up to 200 MB", boolean(func(c *Config) *bool { return &c.Streaming })},
 		{"REGISTRY_EDGE_CACHING", "false", "", Read | Local,
 			"let shared caches in front keep lists that need credentials; their key must hold Authorization and all that Vary names. Lists that anybody may read are always theirs to keep", boolean(func(c *Config) *bool { return &c.EdgeCaching })},
 		{"REGISTRY_RATE_LIMIT", "", "", Local,

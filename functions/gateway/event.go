@@ -113,6 +113,13 @@ func (ev *event) pathEncoded() bool {
 	return ev.Version == "" && !ev.local()
 }
 
+// streams reports whether what made the event takes an answer in the form of
+// response streaming when its function gives such: function URLs and REST APIs
+// do, HTTP APIs and the local gateway do not.
+func (ev *event) streams() bool {
+	return ev.functionURL() || ev.payload == payload1 && ev.pathEncoded()
+}
+
 // functionURL reports whether a function URL made the event.
 func (ev *event) functionURL() bool {
 	return ev.payload == payload2 && strings.Contains(ev.RequestContext.DomainName, ".lambda-url.")

@@ -10,16 +10,18 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// Stream answers as Invoke does, and events of function URLs in the form that
-// one with response streaming wants: such an answer may have 200 MB instead of
-// the 6 MB that a function can otherwise give, and is not in base64. Others have
-// no such form; a function with such a URL gets both.
+// Stream answers as Invoke does, and events of function URLs and REST APIs in
+// the form that response streaming wants: such an answer may have 200 MB instead
+// of the 6 MB that a function can otherwise give, and is not in base64. Others
+// have no such form; a function behind an HTTP API with a function URL beside it
+// gets both. An event does not say whether its sender streams, so the function
+// has to be told.
 func (h *Handler) Stream(ctx context.Context, payload []byte) (io.Reader, error) {
 	ev, err := recognized(payload)
 	if err != nil {
 		return nil, err
 	}
-	if !ev.functionURL() {
+	if !ev.streams() {
 		answer, err := h.invoke(ctx, ev)
 		return bytes.NewReader(answer), err
 	}
@@ -33,6 +35,7 @@ func (h *Handler) Stream(ctx context.Context, payload []byte) (io.Reader, error)
 func (w *recorder) stream() io.Reader {
 	w.WriteHeader(http.StatusOK)
 	w.header.Del("Content-Length")
+	// REST APIs want the same document before the body.
 	out := &events.LambdaFunctionURLStreamingResponse{
 		StatusCode: w.status, Headers: make(map[string]string, len(w.header)), Cookies: w.header["Set-Cookie"],
 	}
