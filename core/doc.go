@@ -15,7 +15,7 @@
 //	core/discovery   the Go client
 //	core/access      users, roles, and the gate before the API
 //	core/ratelimit   token buckets, one for each name
-//	core/dashboard   the pages for people
+//	core/dashboard   the pages for people, and their templates
 //	core/mirror      a copy of another registry, kept up by deltas
 //	core/regions     other regions, for those who ask
 //

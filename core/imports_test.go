@@ -30,7 +30,7 @@ var allowed = map[string][]string{
 	"core/registry":   {"core/eureka", "core/lease"},
 	"core/eviction":   {"core/eureka", "core/lease", "core/delta", "core/published", "core/registry"},
 	"core/readcache":  {"core/eureka", "core/lease", "core/delta", "core/published", "core/wire", "github.com/klauspost/compress"},
-	"core/dashboard":  {"core/eureka", "core/published"},
+	"core/dashboard":  {"core/dashboard", "core/eureka", "core/published"},
 	"core/httpapi":    {"core/dashboard", "core/eureka", "core/published", "core/regions", "core/registry", "core/readcache", "core/wire"},
 	"core/ratelimit":  {"golang.org/x/time"},
 	"core/access":     {"core/eureka", "core/httpapi", "core/ratelimit", "golang.org/x/crypto", "golang.org/x/sync", "golang.org/x/time"},

@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/dashboard/templates"
 	"github.com/eurekaless/registry/functions/boot"
 	"github.com/eurekaless/registry/functions/gateway"
 	"github.com/eurekaless/registry/functions/handlers"
@@ -149,7 +150,7 @@ func (d *driver) newParts(cfg boot.Config, client dynamodb.API) *boot.Parts {
 	log, meter := slog.New(slog.DiscardHandler), handlers.Unmetered{}
 	return &boot.Parts{
 		Config: cfg, Tables: boot.Tables(client, cfg, log, meter), Log: log, Meter: meter,
-		Now: func() time.Time { return d.now }, Fits: gateway.Fits,
+		Now: func() time.Time { return d.now }, Pages: templates.New(), Fits: gateway.Fits,
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/smithy-go/logging"
 
+	"github.com/eurekaless/registry/core/dashboard/templates"
 	"github.com/eurekaless/registry/functions/boot"
 	"github.com/eurekaless/registry/functions/handlers"
 	store "github.com/eurekaless/registry/storage/dynamodb"
@@ -109,6 +110,7 @@ func (b *backend) parts(p *process) *boot.Parts {
 	return &boot.Parts{
 		Config: p.config, Log: p.log, Meter: meter, Now: time.Now,
 		Tables:      boot.Tables(b.db, p.config, p.log, meter),
+		Pages:       templates.New(),
 		Environment: "local",
 	}
 }

@@ -1,83 +1,43 @@
-// Package dashboard renders the registry's pages for people: instances with a
-// filter and pages, one instance, the confirmation of a change, statistics, and
-// the last registrations and cancellations. Who asks for them gathers what they
-// show; nothing here reads or changes the registry.
-//
-// A page is one document: style and script are in it, and a content security
-// policy names both by their hashes, so that nothing else runs, whatever an
-// instance's fields hold, and nothing is fetched from elsewhere. All links are
-// relative and need no path of their own below the page, so pages work at any
-// prefix. Everything works without the script, which only saves the filter's
-// button.
+// Package dashboard is what the registry's pages for people show: instances with
+// a filter and pages, one instance, the confirmation of a change, statistics,
+// and the last registrations and cancellations. Who asks for them gathers what
+// they show, and package templates renders them; nothing here reads or changes
+// the registry.
 package dashboard
 
 import (
-	"crypto/sha256"
-	"embed"
-	"encoding/base64"
-	"html/template"
-	"io"
 	"net/url"
-	"strings"
 	"time"
 )
 
-//go:embed assets
-var assets embed.FS
-
-var (
-	style  = read("style.css")
-	script = read("script.js")
-	// pages are the templates, each with the frame around it.
-	pages = map[string]*template.Template{
-		"overview": parse("overview.html"),
-		"instance": parse("instance.html"),
-		"confirm":  parse("confirm.html"),
-		"recent":   parse("recent.html"),
-		"status":   parse("status.html"),
-		"message":  parse("message.html"),
-	}
-)
-
-func read(name string) string {
-	data, err := assets.ReadFile("assets/" + name)
-	if err != nil {
-		panic(err) // a file that the compiler embedded
-	}
-	return string(data)
+// Page is what one page shows: one of [Pages].
+type Page interface {
+	// Name is that of the page's template.
+	Name() string
 }
 
-func parse(name string) *template.Template {
-	return template.Must(template.New("frame.html").Funcs(template.FuncMap{
-		"ago":    ago,
-		"span":   span,
-		"short":  func(text string) string { return shorten(text, shortLength) },
-		"stamp":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
-		"number": number,
-		"style":  func() template.CSS { return template.CSS(style) },
-		"script": func() template.JS { return template.JS(script) },
-	}).ParseFS(assets, "assets/frame.html", "assets/system.html", "assets/"+name))
+// Pages returns one of each, empty.
+func Pages() []Page {
+	return []Page{&Overview{}, &Details{}, &Confirmation{}, &Recent{}, &Status{}, &Message{}}
 }
 
-// Policy is the pages' Content-Security-Policy.
-func Policy() string {
-	return strings.Join([]string{
-		"default-src 'none'",
-		"style-src " + source(style),
-		"script-src " + source(script),
-		"img-src data:",
-		"connect-src 'self'",
-		"form-action 'self'",
-		"frame-ancestors 'none'",
-		"base-uri 'none'",
-	}, "; ")
-}
+// Name is overview.
+func (*Overview) Name() string { return "overview" }
 
-// source names an embedded text by its hash.
-func source(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
-}
+// Name is instance.
+func (*Details) Name() string { return "instance" }
+
+// Name is confirm.
+func (*Confirmation) Name() string { return "confirm" }
+
+// Name is recent.
+func (*Recent) Name() string { return "recent" }
+
+// Name is status.
+func (*Status) Name() string { return "status" }
+
+// Name is message.
+func (*Message) Name() string { return "message" }
 
 // Frame is what every page has.
 type Frame struct {
@@ -95,11 +55,6 @@ type Message struct {
 	Frame
 	Title, Text string
 }
-
-// WriteMessage renders a message.
-func WriteMessage(w io.Writer, m *Message) error { return render(w, "message", m) }
-
-func render(w io.Writer, page string, data any) error { return pages[page].Execute(w, data) }
 
 // Link is a link that a browser may follow.
 type Link struct{ Name, URL string }

@@ -15,11 +15,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/dashboard"
+	"github.com/eurekaless/registry/core/dashboard/templates"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/published"
 )
 
-var now = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
+var (
+	now   = time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
+	pages = templates.New()
+)
 
 // instance is one of SHOP, with changes.
 func instance(id string, changes ...func(*eureka.InstanceInfo)) *eureka.InstanceInfo {
@@ -57,6 +61,18 @@ func query(text string) dashboard.Query {
 		panic(err)
 	}
 	return dashboard.ParseQuery(values)
+}
+
+// TestEveryPageHasATemplate, which renders one of nothing too.
+func TestEveryPageHasATemplate(t *testing.T) {
+	for _, page := range dashboard.Pages() {
+		if o, ok := page.(*dashboard.Overview); ok {
+			o.Selection = dashboard.Select(nil, query(""), dashboard.Held{})
+		}
+		var out bytes.Buffer
+		require.NoError(t, pages.Render(&out, page), page.Name())
+		assert.Contains(t, out.String(), "</html>", page.Name())
+	}
 }
 
 func ids(s *dashboard.Selection) []string {
@@ -135,9 +151,9 @@ func TestPolicy(t *testing.T) {
 		blocks := regexp.MustCompile("(?s)<"+tag+"[^>]*>(.*?)</"+tag+">").FindAllStringSubmatch(page, -1)
 		require.Len(t, blocks, 1, tag)
 		sum := sha256.Sum256([]byte(blocks[0][1]))
-		assert.Contains(t, dashboard.Policy(), tag+"-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
+		assert.Contains(t, pages.Policy(), tag+"-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
 	}
-	assert.NotContains(t, dashboard.Policy(), "unsafe")
+	assert.NotContains(t, pages.Policy(), "unsafe")
 	assert.NotRegexp(t, ` (style|on\w+)="`, page)
 	assert.NotRegexp(t, `(src|href)="(https?:)?//`, page, "nothing of elsewhere")
 }
@@ -145,7 +161,7 @@ func TestPolicy(t *testing.T) {
 func overview(t *testing.T, apps []eureka.Application, text string) string {
 	t.Helper()
 	var out bytes.Buffer
-	require.NoError(t, dashboard.WriteOverview(&out, &dashboard.Overview{
+	require.NoError(t, pages.Render(&out, &dashboard.Overview{
 		Frame: dashboard.Frame{Now: now}, Selection: dashboard.Select(apps, query(text), dashboard.Held{}),
 	}))
 	return out.String()
@@ -163,9 +179,9 @@ func TestHostileInstances(t *testing.T) {
 	})
 	var details, confirmation bytes.Buffer
 	frame := dashboard.Frame{Now: now, Admin: true, Region: markup}
-	require.NoError(t, dashboard.WriteDetails(&details, dashboard.NewDetails(frame, hostile, dashboard.Held{})))
+	require.NoError(t, pages.Render(&details, dashboard.NewDetails(frame, hostile, dashboard.Held{})))
 	action, _ := dashboard.FindAction(dashboard.Cancel)
-	require.NoError(t, dashboard.WriteConfirmation(&confirmation, &dashboard.Confirmation{
+	require.NoError(t, pages.Render(&confirmation, &dashboard.Confirmation{
 		Frame: frame, App: hostile.App, ID: hostile.ID(), Status: hostile.Status, Action: action,
 	}))
 	list := overview(t, []eureka.Application{{Name: markup, Instances: []*eureka.InstanceInfo{hostile}}}, "q=%22%3E%3Cscript%3E")
@@ -188,7 +204,7 @@ func TestWordsForTimes(t *testing.T) {
 	for before, want := range cases {
 		i := instance("shop-1", func(i *eureka.InstanceInfo) { i.Lease.LastRenewed = now.Add(-before) })
 		var out bytes.Buffer
-		require.NoError(t, dashboard.WriteDetails(&out, dashboard.NewDetails(dashboard.Frame{Now: now}, i, dashboard.Held{})))
+		require.NoError(t, pages.Render(&out, dashboard.NewDetails(dashboard.Frame{Now: now}, i, dashboard.Held{})))
 		renewed := regexp.MustCompile(`<dt>renewed</dt><dd><time[^>]*>([^<]*)`).FindStringSubmatch(out.String())
 		require.NotNil(t, renewed)
 		assert.Equal(t, want, renewed[1])
@@ -201,7 +217,7 @@ func BenchmarkOverview(b *testing.B) {
 	for b.Loop() {
 		var out bytes.Buffer
 		page := dashboard.Overview{Frame: dashboard.Frame{Now: now}, Selection: dashboard.Select(apps, q, dashboard.Held{})}
-		if err := dashboard.WriteOverview(&out, &page); err != nil {
+		if err := pages.Render(&out, &page); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -227,10 +243,10 @@ func TestHeldBack(t *testing.T) {
 		frame := dashboard.Frame{Now: now.Add(2 * time.Second)}
 		apps := []eureka.Application{{Name: "SHOP", Instances: []*eureka.InstanceInfo{c.instance}}}
 		var list, details bytes.Buffer
-		require.NoError(t, dashboard.WriteOverview(&list, &dashboard.Overview{
+		require.NoError(t, pages.Render(&list, &dashboard.Overview{
 			Frame: frame, Selection: dashboard.Select(apps, query(""), held),
 		}))
-		require.NoError(t, dashboard.WriteDetails(&details, dashboard.NewDetails(frame, c.instance, held)))
+		require.NoError(t, pages.Render(&details, dashboard.NewDetails(frame, c.instance, held)))
 		for name, page := range map[string]string{"list": list.String(), "details": details.String()} {
 			assert.Equal(t, c.marked, strings.Contains(page, "expired, held back</span>"), "%s of %s", name, c.instance.ID())
 		}

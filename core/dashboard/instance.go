@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"io"
 	"maps"
 	"slices"
 	"strconv"
@@ -124,7 +123,7 @@ func fields(i *eureka.InstanceInfo) []Field {
 		{"VIP address", i.VIPAddress}, {"Secure VIP address", i.SecureVIPAddress},
 		{"Zone", zone(i)}, {"Group", i.AppGroup}, {"Auto Scaling group", i.ASGName},
 		{"Data centre", i.DataCenter.Name},
-		{"Renews every", span(i.Lease.RenewalInterval)}, {"Lease lasts", span(i.Lease.Duration)},
+		{"Renews every", Span(i.Lease.RenewalInterval)}, {"Lease lasts", Span(i.Lease.Duration)},
 		{"Home page", i.HomePageURL}, {"Status page", i.StatusPageURL},
 		{"Health check", i.HealthCheckURL}, {"Secure health check", i.SecureHealthCheckURL},
 	}
@@ -146,9 +145,6 @@ func sorted(values map[string]string) []Field {
 	return out
 }
 
-// WriteDetails renders it.
-func WriteDetails(w io.Writer, d *Details) error { return render(w, "instance", d) }
-
 // Confirmation is the page that asks before an action.
 type Confirmation struct {
 	Frame
@@ -156,6 +152,3 @@ type Confirmation struct {
 	Status  eureka.Status
 	Action  Action
 }
-
-// WriteConfirmation renders it.
-func WriteConfirmation(w io.Writer, c *Confirmation) error { return render(w, "confirm", c) }

@@ -2,7 +2,6 @@ package dashboard
 
 import (
 	"cmp"
-	"io"
 	"net"
 	"net/url"
 	"slices"
@@ -255,9 +254,6 @@ type Overview struct {
 	// Statuses are those to choose from.
 	Statuses []Count
 }
-
-// WriteOverview renders it.
-func WriteOverview(w io.Writer, o *Overview) error { return render(w, "overview", o) }
 
 // Heading is a column's head: a link that sorts by it, or the other way round.
 type Heading struct {

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"io"
 	"time"
 
 	"github.com/eurekaless/registry/core/published"
@@ -39,14 +38,8 @@ type Status struct {
 	System System
 }
 
-// WriteStatus renders it.
-func WriteStatus(w io.Writer, s *Status) error { return render(w, "status", s) }
-
 // Recent is the page of the last registrations and cancellations.
 type Recent struct {
 	Frame
 	published.Recent
 }
-
-// WriteRecent renders it.
-func WriteRecent(w io.Writer, r *Recent) error { return render(w, "recent", r) }

@@ -18,14 +18,24 @@ import (
 	"github.com/eurekaless/registry/core/readcache"
 )
 
-// wantsPage reports whether a browser asks.
-func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }
+// Pages render what the dashboard shows. They must be safe for concurrent use.
+type Pages interface {
+	// Render writes a page as an HTML document.
+	Render(w io.Writer, page dashboard.Page) error
+	// Policy is the documents' Content-Security-Policy.
+	Policy() string
+}
+
+// wantsPage reports whether a browser asks, and there are pages.
+func (h *Handler) wantsPage(r *http.Request) bool {
+	return h.cfg.Pages != nil && strings.Contains(r.Header.Get("Accept"), "text/html")
+}
 
 // dashboard answers GET /: the list of instances, one of them, or the question
 // before an action. Which, the query says, so that the pages' relative links
 // are right at every prefix.
 func (h *Handler) dashboard(w http.ResponseWriter, r *http.Request, _ target) error {
-	if h.cfg.Cache == nil {
+	if h.cfg.Cache == nil || h.cfg.Pages == nil {
 		return eureka.ErrNotFound
 	}
 	query := r.URL.Query()
@@ -47,14 +57,15 @@ func (h *Handler) overviewPage(w http.ResponseWriter, r *http.Request, query url
 		Selection: dashboard.Select(view.Applications(), dashboard.ParseQuery(query), dashboard.NewHeld(&stats)),
 		Statuses:  dashboard.ListCounts(view.Counts()),
 	}
-	return writePage(w, r, http.StatusOK, func(out io.Writer) error { return dashboard.WriteOverview(out, &page) })
+	return h.writePage(w, r, http.StatusOK, &page)
 }
 
 // instancePage shows an instance as the table has it, not the view.
 func (h *Handler) instancePage(w http.ResponseWriter, r *http.Request, query url.Values) error {
+	done, _ := dashboard.FindAction(query.Get("done"))
 	info, err := h.cfg.Registry.Instance(r.Context(), eureka.NewKey(query.Get("app"), query.Get("id")))
 	if errors.Is(err, eureka.ErrLeaseNotFound) {
-		return h.missingPage(w, r)
+		return h.missingPage(w, r, done)
 	}
 	if err != nil {
 		return err
@@ -62,30 +73,30 @@ func (h *Handler) instancePage(w http.ResponseWriter, r *http.Request, query url
 	frame := h.frame(r)
 	if action, ok := dashboard.FindAction(query.Get("do")); ok && frame.Admin {
 		page := dashboard.Confirmation{Frame: frame, App: info.App, ID: info.ID(), Status: info.Status, Action: action}
-		return writePage(w, r, http.StatusOK, func(out io.Writer) error { return dashboard.WriteConfirmation(out, &page) })
+		return h.writePage(w, r, http.StatusOK, &page)
 	}
 	// Without statistics nothing is known to be held back; the page says the rest.
 	stats, _ := h.statistics(r.Context())
 	page := dashboard.NewDetails(frame, info, dashboard.NewHeld(&stats))
-	if action, ok := dashboard.FindAction(query.Get("done")); ok {
-		page.Done = action.Done
+	page.Done = done.Done
+	return h.writePage(w, r, http.StatusOK, page)
+}
+
+// missingPage says that there is no such instance, which is as it should be
+// after a cancellation.
+func (h *Handler) missingPage(w http.ResponseWriter, r *http.Request, done dashboard.Action) error {
+	page := dashboard.Message{Frame: h.frame(r), Title: "No such instance",
+		Text: "It was cancelled, or evicted, or has not registered yet."}
+	if done.Name == dashboard.Cancel {
+		page.Title, page.Text = "Cancelled", done.Done
+		return h.writePage(w, r, http.StatusOK, &page)
 	}
-	return writePage(w, r, http.StatusOK, func(out io.Writer) error { return dashboard.WriteDetails(out, page) })
-}
-
-// missingPage says that there is no such instance.
-func (h *Handler) missingPage(w http.ResponseWriter, r *http.Request) error {
-	return h.messagePage(w, r, http.StatusNotFound, "No such instance",
-		"It was cancelled, or evicted, or has not registered yet.")
-}
-
-func (h *Handler) messagePage(w http.ResponseWriter, r *http.Request, status int, title, text string) error {
-	page := dashboard.Message{Frame: h.frame(r), Title: title, Text: text}
-	return writePage(w, r, status, func(out io.Writer) error { return dashboard.WriteMessage(out, &page) })
+	return h.writePage(w, r, http.StatusNotFound, &page)
 }
 
 // act answers POST /action, an administrator's word on an instance, and sends
-// the browser back to a page. Forms of other origins are refused before by
+// the browser back to the instance's page, which says what was done, or that
+// there is no such instance: what serves actions may have no pages. Forms of other origins are refused before by
 // admit, if the browser says where they are from; one that says nothing is
 // refused here, since every browser of today does (TestForgedActions).
 func (h *Handler) act(w http.ResponseWriter, r *http.Request, _ target) error {
@@ -101,18 +112,15 @@ func (h *Handler) act(w http.ResponseWriter, r *http.Request, _ target) error {
 		return eureka.Invalidf("do", "%q is no action", form.Get("do"))
 	}
 	key := eureka.NewKey(form.Get("app"), form.Get("id"))
+	to := url.Values{"app": {key.App}, "id": {key.ID}}
 	done, err := h.perform(r.Context(), action.Name, key)
-	if errors.Is(err, eureka.ErrLeaseNotFound) {
-		return h.missingPage(w, r)
-	}
-	if err != nil {
+	switch {
+	case err == nil:
+		to.Set("done", action.Name)
+		h.audit(r, done.action, key, "status", done.status)
+	case !errors.Is(err, eureka.ErrLeaseNotFound):
 		return err
 	}
-	h.audit(r, done.action, key, "status", done.status)
-	if action.Name == dashboard.Cancel {
-		return h.messagePage(w, r, http.StatusOK, "Cancelled", action.Done)
-	}
-	to := url.Values{"app": {key.App}, "id": {key.ID}, "done": {action.Name}}
 	w.Header().Set("Location", "./?"+to.Encode())
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(http.StatusSeeOther)
@@ -176,12 +184,12 @@ func (h *Handler) statusPage(w http.ResponseWriter, r *http.Request, stats publi
 		}
 		page.System = h.system(r.Context(), view, stats, nil)
 	}
-	return writePage(w, r, http.StatusOK, func(out io.Writer) error { return dashboard.WriteStatus(out, &page) })
+	return h.writePage(w, r, http.StatusOK, &page)
 }
 
 func (h *Handler) recentPage(w http.ResponseWriter, r *http.Request, recent published.Recent) error {
 	page := dashboard.Recent{Frame: h.frame(r), Recent: recent}
-	return writePage(w, r, http.StatusOK, func(out io.Writer) error { return dashboard.WriteRecent(out, &page) })
+	return h.writePage(w, r, http.StatusOK, &page)
 }
 
 // frame gathers what every page shows.
@@ -227,13 +235,13 @@ func (h *Handler) system(ctx context.Context, view *readcache.View, stats publis
 // writePage answers with a page. Its policy lets its own style and script
 // through, and its forms; they say their origin only if a referrer may be told
 // to it.
-func writePage(w http.ResponseWriter, r *http.Request, status int, render func(io.Writer) error) error {
+func (h *Handler) writePage(w http.ResponseWriter, r *http.Request, status int, page dashboard.Page) error {
 	var body bytes.Buffer
-	if err := render(&body); err != nil {
+	if err := h.cfg.Pages.Render(&body, page); err != nil {
 		return fmt.Errorf("render a page: %w", err)
 	}
 	restrainBrowsers(w.Header())
-	w.Header().Set("Content-Security-Policy", dashboard.Policy())
+	w.Header().Set("Content-Security-Policy", h.cfg.Pages.Policy())
 	w.Header().Set("Referrer-Policy", "same-origin")
 	writeWhole(w, r, status, "text/html; charset=utf-8", body.Bytes())
 	return nil

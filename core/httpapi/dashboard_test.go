@@ -23,7 +23,7 @@ func (s *server) browse(path string) string {
 	s.t.Helper()
 	w := s.must(200, s.do("GET", path, "", "Accept", "text/html,application/xhtml+xml,*/*;q=0.8"))
 	assert.Equal(s.t, "text/html; charset=utf-8", w.Header().Get("Content-Type"))
-	assert.Equal(s.t, dashboard.Policy(), w.Header().Get("Content-Security-Policy"))
+	assert.Equal(s.t, pages.Policy(), w.Header().Get("Content-Security-Policy"))
 	assert.Equal(s.t, "same-origin", w.Header().Get("Referrer-Policy"))
 	assert.Equal(s.t, "no-store", w.Header().Get("Cache-Control"))
 	return w.Body.String()
@@ -35,6 +35,14 @@ func (s *server) act(do, app, id string, headers ...string) *http.Response {
 	form := url.Values{"do": {do}, "app": {app}, "id": {id}}
 	headers = append([]string{"Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin"}, headers...)
 	return s.do("POST", "/eureka/action", form.Encode(), headers...).Result()
+}
+
+// follow asks for the page that an action sends the browser to.
+func (s *server) follow(status int, resp *http.Response) string {
+	s.t.Helper()
+	require.Equal(s.t, http.StatusSeeOther, resp.StatusCode)
+	path := "/eureka/" + strings.TrimPrefix(resp.Header.Get("Location"), "./")
+	return s.must(status, s.do("GET", path, "", "Accept", "text/html")).Body.String()
 }
 
 func TestDashboard(t *testing.T) {
@@ -98,9 +106,11 @@ func TestActions(t *testing.T) {
 		assert.Equal(t, step.status, gotStatus, step.do)
 		assert.Equal(t, step.overridden, gotOverridden, step.do)
 	}
-	assert.Equal(t, 200, s.act(dashboard.Cancel, "SHOP", "shop-1").StatusCode)
+	cancelled := s.act(dashboard.Cancel, "SHOP", "shop-1")
+	assert.Contains(t, s.follow(200, cancelled), "The registration is cancelled.")
 	s.must(404, s.do("GET", "/eureka/apps/SHOP/shop-1", ""))
-	assert.Equal(t, 404, s.act(dashboard.Cancel, "SHOP", "shop-1").StatusCode, "it is gone")
+	again := s.act(dashboard.Cancel, "SHOP", "shop-1")
+	assert.Contains(t, s.follow(404, again), "No such instance", "it is gone")
 	assert.Equal(t, 400, s.act("destroy", "SHOP", "shop-1").StatusCode)
 }
 

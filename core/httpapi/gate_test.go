@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/eurekaless/registry/core/dashboard"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/httpapi"
 	"github.com/eurekaless/registry/core/published"
@@ -237,7 +236,7 @@ func TestBrowsersAreRestrained(t *testing.T) {
 			assert.Equal(t, "DENY", header.Get("X-Frame-Options"), path)
 			page := header.Get("Content-Type") == "text/html; charset=utf-8"
 			if page { // with a style and forms of its own
-				assert.Equal(t, dashboard.Policy(), header.Get("Content-Security-Policy"), path)
+				assert.Equal(t, pages.Policy(), header.Get("Content-Security-Policy"), path)
 				assert.Equal(t, "same-origin", header.Get("Referrer-Policy"), path)
 			} else {
 				assert.Equal(t, "no-referrer", header.Get("Referrer-Policy"), path)

@@ -27,7 +27,7 @@ type Publications interface {
 }
 
 // Config is what a [Handler] works with. A function that only writes needs no
-// Cache and Publications; their routes answer 404 then.
+// Cache, Publications and Pages; their routes answer 404 then.
 type Config struct {
 	// Registry serves changes and reads of one instance; required.
 	Registry *registry.Registry
@@ -37,6 +37,9 @@ type Config struct {
 	Regions *regions.Set
 	// Publications serve /status and /lastn.
 	Publications Publications
+	// Pages render the dashboard, which shows what the Cache holds; nil: there
+	// is none, and /status and /lastn are for programs alone.
+	Pages Pages
 	// Limits are those of the decoders.
 	Limits wire.Limits
 	// MaxBody is the largest request body in bytes, before and after

@@ -55,7 +55,7 @@ func (h *Handler) status(w http.ResponseWriter, r *http.Request, _ target) error
 	if err != nil {
 		return fmt.Errorf("status: %w", err)
 	}
-	if wantsPage(r) {
+	if h.wantsPage(r) {
 		return h.statusPage(w, r, stats)
 	}
 	return writeDocument(w, r, http.StatusOK, h.statusDocument(r.Context(), stats))
@@ -103,7 +103,7 @@ func (h *Handler) lastN(w http.ResponseWriter, r *http.Request, _ target) error 
 	if err != nil {
 		return fmt.Errorf("last leases: %w", err)
 	}
-	if wantsPage(r) {
+	if h.wantsPage(r) {
 		return h.recentPage(w, r, recent)
 	}
 	return writeDocument(w, r, http.StatusOK, recentDocument{

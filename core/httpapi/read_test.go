@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/dashboard"
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/httpapi"
@@ -233,12 +234,14 @@ func TestLastN(t *testing.T) {
 
 // TestWriteFunctionHasNoLists: without a cache the lists are not there.
 func TestWriteFunctionHasNoLists(t *testing.T) {
-	s := newServer(t, func(c *httpapi.Config) { c.Cache, c.Publications = nil, nil })
+	s := newServer(t, func(c *httpapi.Config) { c.Cache, c.Publications, c.Pages = nil, nil, nil })
 	s.must(204, s.post("SHOP", shop(nil)))
-	for _, path := range []string{"/eureka/apps", "/eureka/apps/delta", "/eureka/vips/a", "/eureka/instances/shop-1", "/status", "/lastn"} {
+	for _, path := range []string{"/eureka/apps", "/eureka/apps/delta", "/eureka/vips/a", "/eureka/instances/shop-1", "/status", "/lastn", "/"} {
 		s.must(404, s.do("GET", path, ""))
 	}
 	s.must(200, s.do("GET", "/eureka/apps/SHOP/shop-1", ""))
+	assert.Equal(t, http.StatusSeeOther, s.act(dashboard.Cancel, "SHOP", "shop-1").StatusCode, "it serves the dashboard's actions")
+	s.must(404, s.do("GET", "/eureka/apps/SHOP/shop-1", ""))
 }
 
 // TestRoutes: every route answers under both prefixes, and its method is the

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/dashboard/templates"
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/httpapi"
@@ -22,6 +23,9 @@ import (
 	"github.com/eurekaless/registry/core/wire"
 	"github.com/eurekaless/registry/storage/memory"
 )
+
+// pages are those of all servers.
+var pages = templates.New()
 
 // server is the handler over the memory driver, with a clock that stands.
 type server struct {
@@ -41,6 +45,7 @@ func newServer(t *testing.T, change ...func(*httpapi.Config)) *server {
 		Registry:     registry.New(registry.Config{Store: s.store, Now: clock, MaxMetadata: 1000}),
 		Cache:        readcache.New(readcache.Config{Source: s.store, Now: clock, Logger: logger}),
 		Publications: s.store,
+		Pages:        pages,
 		Limits:       wire.Limits{MaxMetadata: 1000},
 		Now:          clock, Logger: logger, Region: "eu-central-1", Environment: "test",
 	}

@@ -37,6 +37,8 @@ type Parts struct {
 	Guard httpapi.Gate
 	// Limiter tells clients that ask too often to come later; nil: none.
 	Limiter httpapi.Gate
+	// Pages render the dashboard where there are lists; nil: there is none.
+	Pages httpapi.Pages
 	// Environment is shown on the status page.
 	Environment string
 	// Fits says what gets through the gateway in front; nil: everything.
@@ -163,7 +165,7 @@ func (p *Parts) api(cache *readcache.Cache) http.Handler {
 		Now: p.Now, Logger: p.Log,
 	}
 	if cache != nil {
-		cfg.Publications = p.Tables
+		cfg.Publications, cfg.Pages = p.Tables, p.Pages
 		cfg.Regions = p.regions()
 	}
 	return httpapi.New(cfg)

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/dashboard/templates"
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/functions/boot"
 	"github.com/eurekaless/registry/functions/gateway"
@@ -41,7 +42,8 @@ func partsOf(t testing.TB, cfg boot.Config) (*boot.Parts, *memory.Store, *clock)
 	store := memory.New(memory.Config{})
 	return &boot.Parts{
 		Config: cfg, Tables: storage.Tables{LeaseTable: store, DeltaTable: store},
-		Log: slog.New(slog.DiscardHandler), Meter: handlers.Unmetered{}, Now: c.Now, Environment: "test", Fits: gateway.Fits,
+		Log: slog.New(slog.DiscardHandler), Meter: handlers.Unmetered{}, Now: c.Now,
+		Pages: templates.New(), Environment: "test", Fits: gateway.Fits,
 	}, store, c
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"github.com/eurekaless/registry/core/dashboard/templates"
 	"github.com/eurekaless/registry/functions/boot"
 )
 
@@ -17,6 +18,7 @@ func main() {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+	parts.Pages = templates.New()
 	if parts.Config.Streaming {
 		lambda.Start(parts.Read().Stream)
 	}

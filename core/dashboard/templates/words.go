@@ -1,0 +1,40 @@
+package templates
+
+import (
+	"strconv"
+	"time"
+	"unicode/utf8"
+
+	"github.com/eurekaless/registry/core/dashboard"
+)
+
+// shortLength is how many characters of a value lists show.
+const shortLength = 80
+
+// shorten returns the beginning of a text, with an ellipsis where it was cut.
+func shorten(text string, length int) string {
+	if utf8.RuneCountInString(text) <= length {
+		return text
+	}
+	return string([]rune(text)[:length]) + "…"
+}
+
+// ago returns how long before now a time was, in words; "never" for none.
+func ago(now, t time.Time) string {
+	if t.IsZero() {
+		return "never"
+	}
+	if d := now.Sub(t); d >= time.Second {
+		return dashboard.Span(d) + " ago"
+	}
+	return "just now"
+}
+
+// number returns a number with its digits in groups of three.
+func number(n int) string {
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}
