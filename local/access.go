@@ -41,15 +41,36 @@ const maxPasswordLine = 4096
 
 // runCredentials is the sub-command credentials. The password is read where
 // neither a list of processes nor a shell's history shows it.
-func runCredentials(_ context.Context, p *process) error {
-	line, err := bufio.NewReader(io.LimitReader(p.in, maxPasswordLine)).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
+func runCredentials(ctx context.Context, p *process) error {
+	password, err := readPassword(ctx, p.in)
+	if err != nil {
 		return fmt.Errorf("read the password: %w", err)
 	}
-	hash, err := access.Hash(strings.TrimRight(line, "\r\n"))
+	hash, err := access.Hash(password)
 	if err != nil {
 		return err
 	}
 	p.say("%s", hash)
 	return nil
+}
+
+// readPassword reads a line. When the context ends it does not wait for what a
+// terminal would still give.
+func readPassword(ctx context.Context, in io.Reader) (string, error) {
+	var line string
+	var err error
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		line, err = bufio.NewReader(io.LimitReader(in, maxPasswordLine)).ReadString('\n')
+	}()
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case <-read:
+	}
+	if err != nil && !errors.Is(err, io.EOF) {
+		return "", err
+	}
+	return strings.TrimRight(line, "\r\n"), nil
 }

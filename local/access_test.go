@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -149,6 +151,16 @@ func TestCredentialsCommand(t *testing.T) {
 		_, err := hashOf(t, input)
 		assert.Error(t, err, "%.20q", input)
 	}
+}
+
+// TestCredentialsCommandEndsAtAnInterrupt while it waits for a password.
+func TestCredentialsCommandEndsAtAnInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	in, terminal := io.Pipe()
+	defer terminal.Close()
+	cancel()
+	err := runCredentials(ctx, &process{in: in, out: io.Discard})
+	assert.ErrorIs(t, err, context.Canceled)
 }
 
 // TestCredentialsCommandReadsNoSettings: the file need not be there before its

@@ -2,6 +2,11 @@ package access
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -9,6 +14,54 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/crypto/argon2"
 )
+
+// TestSecretsAreComparedInConstantTime: no clock tells what a comparison of 32
+// bytes takes beside a hash, so the source is asked.
+func TestSecretsAreComparedInConstantTime(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	constant := 0
+	for _, name := range files {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		ast.Inspect(file, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.BinaryExpr:
+				compares := n.Op == token.EQL || n.Op == token.NEQ
+				assert.False(t, compares && (secret(n.X) || secret(n.Y)), "%s: a secret in a comparison", name)
+			case *ast.CallExpr:
+				called, ok := n.Fun.(*ast.SelectorExpr)
+				if !ok || !slices.ContainsFunc(n.Args, secret) {
+					break
+				}
+				assert.NotContains(t, []string{"Equal", "EqualFold", "Compare", "DeepEqual"}, called.Sel.Name, name)
+				if called.Sel.Name == "ConstantTimeCompare" {
+					constant++
+				}
+			}
+			return true
+		})
+	}
+	assert.Equal(t, 1, constant)
+}
+
+// secret reports whether an expression is a key or password, or a part of one.
+func secret(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name == "key" || e.Name == "password"
+	case *ast.SelectorExpr:
+		return secret(e.Sel)
+	case *ast.SliceExpr:
+		return secret(e.X)
+	case *ast.ParenExpr:
+		return secret(e.X)
+	}
+	return false
+}
 
 func TestHash(t *testing.T) {
 	first, err := Hash("correct horse battery")
