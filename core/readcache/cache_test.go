@@ -146,6 +146,21 @@ func TestOldRecordBringsNobodyBack(t *testing.T) {
 	}
 }
 
+// TestOldRecordAheadOfTheBoundary: nor does it when a later view is the first
+// whose boundary its row is within, as the snapshot was ahead of the boundary.
+func TestOldRecordAheadOfTheBoundary(t *testing.T) {
+	ghost := up("SHOP", "ghost")
+	r := newRig(t, nil)
+	r.source.register(up("SHOP", "1"), 5, at(90))
+	r.source.write(delta.Row{Key: ghost.Key(), Version: 5, Instance: ghost}, at(155))
+	r.source.publish(at(170))
+	r.source.register(up("SHOP", "2"), 5, at(165))
+	r.set(175)
+	assert.Equal(t, []string{"SHOP/1 UP"}, held(r.view(t)), "of 150")
+	r.set(183)
+	assert.Equal(t, []string{"SHOP/1 UP", "SHOP/2 UP"}, held(r.view(t)), "a row that the snapshot may have missed counts")
+}
+
 // TestDeltaVersion: a client that passes over a delta whose version and hash
 // code it knows (py-eureka-client) misses nothing, also not a row that became
 // visible late and is older than what the delta held before.
@@ -313,6 +328,8 @@ func TestColdLoadFails(t *testing.T) {
 // made is in the next one.
 func TestLateRows(t *testing.T) {
 	r := newRig(t, nil)
+	r.set(3)
+	assert.Empty(t, held(r.view(t)), "read long before the rows are written")
 	r.set(33)
 	assert.Empty(t, held(r.view(t)))
 	i := up("SHOP", "1")

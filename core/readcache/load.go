@@ -47,7 +47,7 @@ type Turn struct {
 // load returns the state of a boundary read anew: a base, and the rows of the
 // retention, which complete it and are the delta.
 func (c *Cache) load(ctx context.Context, boundary time.Time, t *Turn) (*state, error) {
-	base, began, err := c.base(ctx, boundary, t)
+	base, err := c.base(ctx, boundary, t)
 	if err != nil {
 		return nil, err
 	}
@@ -55,17 +55,18 @@ func (c *Cache) load(ctx context.Context, boundary time.Time, t *Turn) (*state, 
 	if err != nil {
 		return nil, err
 	}
-	return c.apply(base, base.known(rows, began.Add(-overlap)), boundary, t), nil
+	return c.apply(base, rows, boundary, t), nil
 }
 
 // known returns the rows without those that s cannot have missed, written
-// before it was read, and yet does not hold: they are stream records that were
-// repeated after their lease and its version had left the table by its TTL.
-// Nothing in s would keep such a row from bringing the lease back
+// before its base was read, and yet does not hold: they are stream records that
+// were repeated after their lease and its version had left the table by its
+// TTL. Nothing in s would keep such a row from bringing the lease back
 // (TestOldRecordBringsNobodyBack).
-func (s *state) known(rows []delta.Row, read time.Time) []delta.Row {
+func (s *state) known(rows []delta.Row) []delta.Row {
+	certain := s.read.Add(-overlap)
 	return slices.DeleteFunc(rows, func(r delta.Row) bool {
-		if !r.Written.Before(read) {
+		if !r.Written.Before(certain) {
 			return false
 		}
 		held, _ := s.held(s.application(r.Key.App), r.Key)
@@ -74,14 +75,13 @@ func (s *state) known(rows []delta.Row, read time.Time) []delta.Row {
 }
 
 // base returns the published snapshot, or where there is none that the rows of
-// the retention complete, what a scan finds; and when its reading began, on
-// the clock of who read. Either may be ahead of the boundary. The view is
-// ahead then, until its rows are within the boundary; versions keep it from
-// going back (TestColdContainerAhead).
-func (c *Cache) base(ctx context.Context, boundary time.Time, t *Turn) (*state, time.Time, error) {
+// the retention complete, what a scan finds. Either may be ahead of the
+// boundary. The view is ahead then, until its rows are within the boundary;
+// versions keep it from going back (TestColdContainerAhead).
+func (c *Cache) base(ctx context.Context, boundary time.Time, t *Turn) (*state, error) {
 	s, err := c.cfg.Source.Snapshot(ctx)
 	if err != nil && !errors.Is(err, eureka.ErrNoSnapshot) {
-		return nil, time.Time{}, fmt.Errorf("load view: %w", err)
+		return nil, fmt.Errorf("load view: %w", err)
 	}
 	if err == nil && !s.Began.Add(-snapshotOverlap).Before(boundary.Add(-c.cfg.Retention)) {
 		t.Origin = FromSnapshot
@@ -91,13 +91,13 @@ func (c *Cache) base(ctx context.Context, boundary time.Time, t *Turn) (*state, 
 				entries[i].Instance = Settled(e.Instance)
 			}
 		}
-		return newState(entries, boundary), s.Began, nil
+		return newState(entries, boundary).readAt(s.Began), nil
 	}
 	t.Origin = FromScan
 	began := c.cfg.Now()
 	leases, err := c.cfg.Source.Scan(ctx)
 	if err != nil {
-		return nil, time.Time{}, fmt.Errorf("load view: %w", err)
+		return nil, fmt.Errorf("load view: %w", err)
 	}
 	entries := leaseEntries(leases)
 	for _, e := range entries {
@@ -105,7 +105,7 @@ func (c *Cache) base(ctx context.Context, boundary time.Time, t *Turn) (*state, 
 			e.Instance.Lease.LastRenewed = e.Instance.Lease.Registered // as Settled, on a copy of its own
 		}
 	}
-	return newState(entries, boundary), began, nil
+	return newState(entries, boundary).readAt(began), nil
 }
 
 // refresh returns the state of a boundary made from an earlier view.
@@ -141,6 +141,7 @@ func (c *Cache) rows(ctx context.Context, since, boundary time.Time) ([]delta.Ro
 
 // apply returns the state after rows.
 func (c *Cache) apply(s *state, rows []delta.Row, boundary time.Time, t *Turn) *state {
+	rows = s.known(rows)
 	t.Rows = len(rows)
 	s, t.Changed = s.apply(rows, boundary, c.cfg.Retention)
 	return s

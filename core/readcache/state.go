@@ -38,6 +38,10 @@ type state struct {
 	counts           eureka.StatusCounts
 	tombstones       list[tombstone]
 	swept            time.Time
+	// read is when the reading of the base began, the scan's or the snapshot's,
+	// on the clock of who read. Rows that come later may have been written
+	// before it, as it may be ahead of the boundary.
+	read time.Time
 	// window is what the delta answer holds, by key.
 	window []recent
 }
@@ -120,6 +124,12 @@ func newState(entries []published.Entry, at time.Time) *state {
 	s.tombstones = newList(tombstoneOrder, tombstones)
 	s.vips = newList(vipOrder, vipEntries(applications, vipAddress))
 	s.secureVIPs = newList(vipOrder, vipEntries(applications, secureVIPAddress))
+	return s
+}
+
+// readAt notes when the reading of s began, and returns s.
+func (s *state) readAt(began time.Time) *state {
+	s.read = began
 	return s
 }
 

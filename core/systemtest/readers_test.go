@@ -20,6 +20,8 @@ type container struct {
 	skew   time.Duration
 	cache  *readcache.Cache
 	client client
+	// loaded is when it last loaded the whole registry.
+	loaded time.Time
 }
 
 // client applies deltas as Eureka's clients do: by action, knowing nothing of
@@ -54,7 +56,7 @@ func (c *container) start() {
 			c.w.count("turn from " + string(t.Origin))
 			c.w.logf("  of the container %s off: %+v", c.skew, t)
 			if t.Origin != readcache.FromDeltas {
-				c.client.loaded = true
+				c.client.loaded, c.loaded = true, c.w.now
 			}
 		},
 	})

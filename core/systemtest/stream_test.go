@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/delta"
+	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/storage/memory"
 )
 
@@ -19,6 +20,9 @@ const maxDelay = 100 * time.Second
 // longDelay is the same where the stream may do anything: longer than the
 // delta's window.
 const longDelay = 5 * time.Minute
+
+// ghostsKept is for how long the record of a removed lease may come again.
+const ghostsKept = 40 * time.Minute
 
 func (s *stream) maxDelay() time.Duration {
 	if s.w.lossy {
@@ -36,6 +40,10 @@ type stream struct {
 	pending []record
 	// delivered are the records whose rows are written and that may come again.
 	delivered []record
+	// last are the newest of them that tell of a lease, and ghosts those whose
+	// lease the TTL took, with the time of that; see [stream.haunt].
+	last   map[eureka.Key]record
+	ghosts []record
 }
 
 // record is a stream record and when it was made.
@@ -138,5 +146,41 @@ func (s *stream) handle(batch []record) {
 			continue
 		}
 		s.delivered = append(s.delivered, r)
+		if r.Image.New != nil && !r.Image.New.Tombstone() {
+			s.last[r.Image.New.Key] = r
+		}
 	}
+}
+
+// removed notes that the TTL took a lease.
+func (s *stream) removed(key eureka.Key) {
+	if r, ok := s.last[key]; ok {
+		r.made = s.w.now
+		s.ghosts = append(s.ghosts, r)
+	}
+}
+
+// haunt delivers once more what the stream told of a lease that the TTL took,
+// version and all. A container that was warm by then remembers the version for
+// an hour; one that starts after the pass that follows finds the lease in no
+// snapshot and no scan. One in between knows nothing of it and would take it,
+// so those start anew: in truth no record is so late, as it is given up after
+// two minutes and a TTL lies a day after the end of a lease.
+func (s *stream) haunt() {
+	s.ghosts = slices.DeleteFunc(s.ghosts, func(r record) bool { return s.w.now.Sub(r.made) > ghostsKept })
+	if len(s.ghosts) == 0 {
+		return
+	}
+	defer func(calm bool) { s.w.calm = calm }(s.w.calm)
+	s.w.calm = true
+	ghost := s.ghosts[s.w.pick(len(s.ghosts))]
+	s.w.count("removed lease told of")
+	for _, c := range s.w.containers {
+		if c.loaded.After(ghost.made) {
+			c.start()
+		}
+	}
+	s.handle([]record{ghost})
+	s.w.advance(maxSkew + 15*time.Second) // a row may be seen ten seconds late
+	s.w.evict()
 }

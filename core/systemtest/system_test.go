@@ -33,6 +33,7 @@ var steps = []weighted{
 	{4, "TTL", (*world).expire},
 	{1, "drought", (*world).drought},
 	{40, "deliver", func(w *world) { w.stream.deliver() }},
+	{2, "ghost", func(w *world) { w.stream.haunt() }},
 	{28, "ask", func(w *world) { w.container().ask() }},
 	{2, "cold start", func(w *world) { w.container().start() }},
 	{30, "seconds pass", func(w *world) { w.advance(time.Duration(w.pick(8_000)) * time.Millisecond) }},
@@ -151,7 +152,7 @@ func (w *world) requireEventful(t *testing.T, steps int) {
 	for what, least := range map[string]int{
 		"register": 30, "renew": 100, "cancel": 5, "override": 10, "remove override": 5, "metadata": 10,
 		"pass": 15, "two passes at once": 3, "evicted": 4, "snapshot": 15, "lease removed by TTL": 4,
-		"record repeated": 50, "record failed": 4, "record filtered": 100,
+		"removed lease told of": 2, "record repeated": 50, "record failed": 4, "record filtered": 100,
 		"turn from deltas": 30, "turn from snapshot": 4, "turn from scan": 2, "turn failed": 1,
 		"full fetch": 10, "delta fetch": 40,
 	} {

@@ -85,7 +85,7 @@ func newWorld(t require.TestingT, pick func(n int) int, lossy bool) *world {
 		happened: map[string]int{},
 	}
 	w.tables = faulty.Wrap(storage.Tables{LeaseTable: w.store, DeltaTable: w.store}, w.fault)
-	w.stream = &stream{w: w}
+	w.stream = &stream{w: w, last: map[eureka.Key]record{}}
 	for _, skew := range skews {
 		w.writers = append(w.writers, registry.New(registry.Config{
 			Store: w.tables, Now: w.clock(skew), OverrideKept: 10 * time.Minute,
@@ -357,10 +357,11 @@ func (w *world) expire() {
 	before := w.live()
 	w.store.ExpireTTL(w.now)
 	after := w.live()
-	for key, l := range before {
-		if after[key] == nil {
-			require.True(w.t, w.now.After(l.End().Add(ttlGrace)), "%s was removed before its time", key)
-			w.named(key).present = false
+	for _, i := range w.instances {
+		if l := before[i.key]; l != nil && after[i.key] == nil {
+			require.True(w.t, w.now.After(l.End().Add(ttlGrace)), "%s was removed before its time", i.key)
+			i.present = false
+			w.stream.removed(i.key)
 		}
 	}
 }
