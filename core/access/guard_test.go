@@ -191,6 +191,33 @@ func TestCallersTogether(t *testing.T) {
 	})
 }
 
+// TestCallersTogetherAreToldApart: nobody is let in by another's credentials
+// that are checked at the same moment.
+func TestCallersTogetherAreToldApart(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		f := newFixture(t, entry("agent", Read, "right"), entry("operator", Admin, "right"))
+		inner := f.guard.matches
+		f.guard.matches = func(h hash, password string) bool {
+			<-time.After(30 * time.Millisecond)
+			return inner(h, password)
+		}
+		var all sync.WaitGroup
+		for _, c := range []struct {
+			name, password string
+			want           error
+		}{
+			{"operator", "right", nil}, {"operator", "wrong", eureka.ErrUnauthenticated},
+			{"agent", "right", eureka.ErrForbidden}, {"nobody", "right", eureka.ErrUnauthenticated},
+		} {
+			for range 3 {
+				r := request(c.name, c.password, "192.0.2.1:1000")
+				all.Go(func() { assert.ErrorIs(t, f.guard.Admit(r, httpapi.AccessAdmin, "SHOP"), c.want, c.name) })
+			}
+		}
+		all.Wait()
+	})
+}
+
 // TestOneHashAtATime bounds the memory, whatever comes at once.
 func TestOneHashAtATime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
