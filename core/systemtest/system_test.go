@@ -25,8 +25,8 @@ var steps = []weighted{
 	{20, "renew", (*world).renew},
 	{8, "renew most", (*world).renewAll},
 	{6, "cancel", (*world).cancel},
-	{10, "override", (*world).override},
-	{6, "remove override", (*world).removeOverride},
+	{14, "override", (*world).override},
+	{10, "remove override", (*world).removeOverride},
 	{12, "metadata", (*world).metadata},
 	{8, "pass", (*world).evict},
 	{3, "two passes", (*world).evictTwice},
@@ -150,7 +150,7 @@ func (w *world) requireEventful(t *testing.T, steps int) {
 		t.Logf("%6d %s", w.happened[what], what)
 	}
 	for what, least := range map[string]int{
-		"register": 30, "renew": 100, "cancel": 5, "override": 10, "remove override": 5, "metadata": 10,
+		"register": 30, "renew": 100, "cancel": 5, "override": 8, "remove override": 5, "metadata": 8,
 		"pass": 15, "two passes at once": 3, "evicted": 4, "snapshot": 15, "lease removed by TTL": 4,
 		"removed lease told of": 2, "record repeated": 50, "record failed": 4, "record filtered": 100,
 		"turn from deltas": 30, "turn from snapshot": 4, "turn from scan": 2, "turn failed": 1,
