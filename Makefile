@@ -91,13 +91,13 @@ staticcheck: ## staticcheck with all its checks
 #         secrets are made by functions and core/access, where the rule counts.
 #   G115: counts and lengths, each far below the bound that it is converted to.
 #   G304: files that are named by whoever starts the process.
-#   G204: the engine that a test starts.
+#   G204: the engine that a test or a load starts.
 #   G101: a help text and the name of a variable.
 #   G203: the style and script of the pages, which are part of the program.
 #   G705: JSON and XML, which nosniff and the policy keep from being a page
 #         (TestBrowsersAreRestrained).
 GOSEC_NONE := storage/.*:G115,G404;local/.*:G115,G304,G404;core/(readcache|discovery)/.*:G115,G404;core/eviction/.*:G404
-GOSEC_NONE := $(GOSEC_NONE);functions/boot/credentials\.go:G304;core/discovery/backup\.go:G304;storage/dynamodb/enginetest/.*:G204
+GOSEC_NONE := $(GOSEC_NONE);functions/boot/credentials\.go:G304;core/discovery/backup\.go:G304;storage/dynamodb/enginetest/.*:G204;local/bench/big/.*:G204
 GOSEC_NONE := $(GOSEC_NONE);local/(help|import)\.go:G101;core/discovery/datacenter_amazon\.go:G101
 GOSEC_NONE := $(GOSEC_NONE);core/dashboard/templates/templates\.go:G203;core/httpapi/read\.go:G705
 .PHONY: gosec
@@ -162,6 +162,16 @@ bench-http: $(BUILD)/registry ## load over HTTP on the process: rates, times, pr
 bench-compare: $(BUILD)/registry ## this server and Spring Cloud's in turns under the same load, with ratios (needs Maven and a JDK)
 	@go build -o $(BUILD)/bench ./local/bench
 	@local/bench/compare.sh $(BUILD)/registry $(BUILD)/bench $(BUILD) $(BENCH_FLAGS)
+
+# Some ten minutes, and 6 GB for the engine; BIG_FLAGS='-rate 1000 -only fleet' and so on, see --help.
+.PHONY: big
+big: $(BUILD)/registry $(DYNOXIDE) ## 100,000 instances: renewed at 3,300/s, ten read containers that must agree, 150 that turn over
+	@go build -o $(BUILD)/big ./local/bench/big
+	@$(BUILD)/big -registry $(BUILD)/registry -dynoxide $(DYNOXIDE) $(BIG_FLAGS)
+
+.PHONY: edge
+edge: ## 1,000 readers in 30 s behind a real nginx, with views of the default interval
+	REGISTRY_TEST_EDGE=30s go test -count=1 -v -run TestEdge ./local/edge
 
 .PHONY: cost
 cost: ## what the registry costs a month on AWS, as the README shows it

@@ -31,12 +31,27 @@ import (
 	"github.com/eurekaless/registry/storage/memory"
 )
 
-const (
-	refresh = 3 * time.Second
-	// length is how long the readers read.
-	length  = 9 * time.Second
-	readers = 1000
-)
+// envEdge is for how long the readers of [TestEdge] read, such as "30s", with
+// views of the default interval; `make edge` sets it. Without it both are shorter.
+const envEdge = "REGISTRY_TEST_EDGE"
+
+const readers = 1000
+
+// pace is the interval of the views, and how long the readers read.
+type pace struct {
+	refresh, length time.Duration
+}
+
+func newPace(t *testing.T) pace {
+	t.Helper()
+	text := os.Getenv(envEdge)
+	if text == "" {
+		return pace{refresh: 3 * time.Second, length: 9 * time.Second}
+	}
+	length, err := time.ParseDuration(text)
+	require.NoError(t, err, envEdge)
+	return pace{refresh: 30 * time.Second, length: length}
+}
 
 // representation is one way to ask for the list, and how its answer shows.
 type representation struct {
@@ -91,7 +106,7 @@ func (o *origin) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // newOrigin is a registry with credentials and one instance.
-func newOrigin(t *testing.T) *origin {
+func newOrigin(t *testing.T, refresh time.Duration) *origin {
 	t.Helper()
 	cfg, err := boot.Load(func(name string) (string, bool) {
 		value, ok := map[string]string{
@@ -138,15 +153,15 @@ func TestEdge(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some ten seconds")
 	}
-	nginx := requireNginx(t)
+	nginx, pace := requireNginx(t), newPace(t)
 	for name, key := range map[string]string{"by the key": wholeKey, "by Vary alone": "$request_uri"} {
 		t.Run(name, func(t *testing.T) {
-			o := newOrigin(t)
+			o := newOrigin(t, pace.refresh)
 			server := httptest.NewServer(o)
 			defer server.Close()
 			base := startNginx(t, nginx, server.Listener.Addr().String(), key)
 
-			boundaries := readAll(t, base)
+			boundaries := readAll(t, base, pace)
 
 			o.mu.Lock()
 			defer o.mu.Unlock()
@@ -158,7 +173,7 @@ func TestEdge(t *testing.T) {
 					assert.LessOrEqual(t, o.reads[r], boundaries, "%v: one read for each view", r)
 				}
 			}
-			t.Logf("%d readers, %d views, reads of the registry by representation: %v", readers, boundaries, o.reads)
+			t.Logf("%d readers in %s, %d views, reads of the registry by representation: %v", readers, pace.length, boundaries, o.reads)
 		})
 	}
 }
@@ -168,7 +183,7 @@ const wholeKey = `"$request_uri|$http_accept|$http_accept_encoding|$http_x_eurek
 
 // readAll lets the readers read, spread over the time, every tenth of them a
 // stranger, and returns how many views there may have been.
-func readAll(t *testing.T, base string) int {
+func readAll(t *testing.T, base string, pace pace) int {
 	t.Helper()
 	all := representations()
 	strangers := []string{"", "Basic b3BlcmF0b3I6d3Jvbmc=", "Basic"}
@@ -176,7 +191,7 @@ func readAll(t *testing.T, base string) int {
 	start := time.Now()
 	var group sync.WaitGroup
 	for i := range readers {
-		at := start.Add(length * time.Duration(i) / readers)
+		at := start.Add(pace.length * time.Duration(i) / readers)
 		group.Go(func() {
 			time.Sleep(time.Until(at)) // the cache's clock is a real one
 			r := all[i%len(all)]
@@ -193,7 +208,7 @@ func readAll(t *testing.T, base string) int {
 		})
 	}
 	group.Wait()
-	return int(time.Since(start)/refresh) + 2 // the one at the start and the one at the end are in part
+	return int(time.Since(start)/pace.refresh) + 2 // the one at the start and the one at the end are in part
 }
 
 func assertRefused(t *testing.T, client *http.Client, req *http.Request) {

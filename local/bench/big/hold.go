@@ -1,0 +1,265 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/eurekaless/registry/core/delta"
+	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/functions/boot"
+	"github.com/eurekaless/registry/local/pump"
+	"github.com/eurekaless/registry/storage"
+	"github.com/eurekaless/registry/storage/dynamodb"
+)
+
+// held is a fleet on an engine.
+type held struct {
+	o      options
+	out    io.Writer
+	engine *engine
+	tables storage.Tables
+	write  handler
+	// rows counts what came to the readers.
+	rows *atomic.Int64
+	// gone are the numbers of instances that were cancelled.
+	gone sync.Map
+}
+
+// holdFleet is the first part: registrations, a pause, then renewals, changes
+// and reads together.
+func holdFleet(ctx context.Context, o options, e *engine, out io.Writer) error {
+	parts, err := o.parts(e, ignoreUsage)
+	if err != nil {
+		return err
+	}
+	h := &held{o: o, out: out, engine: e, tables: parts.Tables, write: parts.Write(), rows: &atomic.Int64{}}
+	ctx, stop := context.WithCancel(ctx)
+	work, ctx := errgroup.WithContext(ctx)
+	work.Go(func() error { return h.background(ctx, parts) })
+	work.Go(func() error { return h.watch(ctx) })
+	work.Go(func() error {
+		defer stop()
+		return h.hold(ctx)
+	})
+	return work.Wait()
+}
+
+func ignoreUsage(context.Context, dynamodb.Usage) {}
+
+// background is what the stream and the schedule call for.
+func (h *held) background(ctx context.Context, parts *boot.Parts) error {
+	counted := *parts
+	counted.Tables.DeltaTable = countedRows{parts.Tables.DeltaTable, h.rows}
+	evict, err := counted.Evict()
+	if err != nil {
+		return err
+	}
+	var work errgroup.Group
+	work.Go(func() error { return h.engine.follow(ctx, &counted) })
+	work.Go(func() error {
+		pump.Schedule(ctx, counted.Config.EvictionInterval, counted.Log, evict.Handle)
+		return nil
+	})
+	return work.Wait()
+}
+
+// countedRows counts rows that were put.
+type countedRows struct {
+	storage.DeltaTable
+	rows *atomic.Int64
+}
+
+// Put implements [delta.Sink].
+func (c countedRows) Put(ctx context.Context, rows []delta.Row) error {
+	err := c.DeltaTable.Put(ctx, rows)
+	if err == nil {
+		c.rows.Add(int64(len(rows)))
+	}
+	return err
+}
+
+var errMemory = errors.New("the engine takes more memory than it may")
+
+// watch ends everything when the engine takes too much memory.
+func (h *held) watch(ctx context.Context) error {
+	for sleep(ctx, 2*time.Second) {
+		if used := readUsage(h.engine.pid).resident; used > h.o.memory {
+			return fmt.Errorf("%w: %d MiB", errMemory, used>>20)
+		}
+	}
+	return nil
+}
+
+func (h *held) hold(ctx context.Context) error {
+	fmt.Fprintf(h.out, "%d instances on %s\n", h.o.instances, h.o.engine)
+	if err := h.load(ctx, "register", 0, h.o.instances, 0, func(ctx context.Context, n int) error {
+		return h.send(ctx, register(n, 0, eureka.Up), http.StatusNoContent)
+	}); err != nil {
+		return err
+	}
+	if err := h.caughtUp(ctx, int64(h.o.instances)); err != nil {
+		return err
+	}
+	if !sleep(ctx, h.o.settle) {
+		return ctx.Err()
+	}
+	book := &ledger{}
+	readers, err := h.containers(book)
+	if err != nil {
+		return err
+	}
+	if err := h.together(ctx, readers); err != nil {
+		return err
+	}
+	if err := book.judge(h.out); err != nil {
+		return err
+	}
+	return h.asTable(ctx, readers)
+}
+
+// load sends requests and prints what they held, and what engine and functions
+// used meanwhile.
+func (h *held) load(ctx context.Context, name string, rate float64, count int, length time.Duration, send func(context.Context, int) error) error {
+	engine, functions := readUsage(h.engine.pid), readUsage(0)
+	l := paced(ctx, name, h.o.workers, rate, count, length, send)
+	done := len(l.late)
+	fmt.Fprintf(h.out, "%s\n  functions and load: %s", l, readUsage(0).since(functions, done))
+	if h.engine.pid != 0 {
+		fmt.Fprintf(h.out, "; engine: %s", readUsage(h.engine.pid).since(engine, done))
+	}
+	fmt.Fprintln(h.out)
+	return ctx.Err()
+}
+
+// send asks the write function.
+func (h *held) send(ctx context.Context, event []byte, want int) error {
+	a, err := ask(ctx, h.write, event)
+	if err == nil && a.StatusCode != want {
+		err = fmt.Errorf("status %d: %s", a.StatusCode, a.Body)
+	}
+	return err
+}
+
+// caughtUp waits until so many rows came to the readers.
+func (h *held) caughtUp(ctx context.Context, rows int64) error {
+	start := time.Now()
+	for h.rows.Load() < rows {
+		if !sleep(ctx, 100*time.Millisecond) {
+			return ctx.Err()
+		}
+	}
+	fmt.Fprintf(h.out, "the stream followed %.1f s later\n", time.Since(start).Seconds())
+	return nil
+}
+
+// containers are cold read containers, each with clients of its own.
+func (h *held) containers(book *ledger) ([]*container, error) {
+	var out []*container
+	for n := range h.o.containers {
+		parts, err := h.o.parts(h.engine, ignoreUsage)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, &container{number: n, read: parts.Read(), ledger: book})
+	}
+	return out, nil
+}
+
+// together renews, changes and reads at the same time.
+func (h *held) together(ctx context.Context, readers []*container) error {
+	ctx, stop := context.WithCancel(ctx)
+	work, ctx := errgroup.WithContext(ctx)
+	for _, c := range readers {
+		work.Go(func() error { return c.live(ctx, h.o.refresh) })
+	}
+	work.Go(func() error {
+		perSecond := h.o.churn * float64(h.o.instances) / 60
+		l := paced(ctx, "change", 2, perSecond, 0, h.o.length, h.change)
+		fmt.Fprintln(h.out, l)
+		return ctx.Err()
+	})
+	work.Go(func() error {
+		defer stop()
+		err := h.load(ctx, "renew", h.o.rate, 0, h.o.length, h.renew)
+		sleep(ctx, h.o.refresh/2) // the changes end, and what they made is asked for
+		return err
+	})
+	if err := work.Wait(); !errors.Is(err, context.Canceled) {
+		return err
+	}
+	return nil
+}
+
+// renew sends the n-th heartbeat; one whose instance was cancelled meanwhile
+// gets 404.
+func (h *held) renew(ctx context.Context, n int) error {
+	n %= h.o.instances
+	want := http.StatusOK
+	if _, gone := h.gone.Load(n); gone {
+		want = http.StatusNotFound
+	}
+	err := h.send(ctx, renew(n), want)
+	if _, gone := h.gone.Load(n); err != nil && gone && want == http.StatusOK {
+		return nil
+	}
+	return err
+}
+
+// change makes the n-th change: instances, far apart from each other, go down,
+// come back, get other metadata, go, and new ones come.
+func (h *held) change(ctx context.Context, n int) error {
+	const stride = 7919 // a prime, so that no instance comes twice
+	target := n * stride % h.o.instances
+	switch n % 4 {
+	case 0:
+		return h.send(ctx, register(target, 1, eureka.Down), http.StatusNoContent)
+	case 1:
+		return h.send(ctx, register(target, 1, eureka.Up), http.StatusNoContent)
+	case 2:
+		h.gone.Store(target, true)
+		return h.send(ctx, cancel(target), http.StatusOK)
+	}
+	return h.send(ctx, register(h.o.instances+n, 0, eureka.Starting), http.StatusNoContent)
+}
+
+// asTable demands that, once nothing changes any more, all containers show the
+// hash code of what the table holds.
+func (h *held) asTable(ctx context.Context, readers []*container) error {
+	// Two turns later all that was written is in the view of each.
+	sleep(ctx, 2*h.o.refresh+h.o.refresh/4)
+	leases, err := h.tables.Scan(ctx)
+	if err != nil {
+		return err
+	}
+	counts := eureka.StatusCounts{}
+	for i := range leases {
+		if instance := leases[i].Effective(); instance != nil {
+			counts.Count(instance)
+		}
+	}
+	last := &ledger{}
+	for _, c := range readers {
+		c.ledger, c.lastTag = last, ""
+		if err := c.look(ctx); err != nil {
+			return err
+		}
+	}
+	for _, s := range last.sightings {
+		if s.hash != counts.HashCode() {
+			return fmt.Errorf("container %d shows %s, the table holds %s", s.container, s.hash, counts.HashCode())
+		}
+	}
+	if len(last.sightings) != len(readers) {
+		return fmt.Errorf("%d of %d containers show changes", len(last.sightings), len(readers))
+	}
+	fmt.Fprintf(h.out, "in the end all %d containers and the table have %s\n", len(readers), counts.HashCode())
+	return nil
+}
