@@ -194,6 +194,10 @@ build: ## the four functions as static binaries (ARCHITECTURE=x86_64 for the oth
 sam: $(VENV)/.installed ## the functions in the SAM CLI on http://127.0.0.1:3000, engine and background work beside it (needs Docker)
 	@SAM=$(abspath $(VENV))/bin/sam exec infra/sam-local $(SAM_FLAGS)
 
+.PHONY: test-sam
+test-sam: $(VENV)/.installed ## the same under the recorded conversation, two clients, deltas, an eviction and Ctrl-C
+	REGISTRY_TEST_SAM=$(abspath $(VENV))/bin/sam go test -count=1 -timeout 20m -run TestSAM $(TEST_FLAGS) ./local/e2e
+
 .PHONY: deploy
 deploy: $(VENV)/.installed ## deploy to AWS by the SAM CLI, which asks for what it needs
 	$(VENV)/bin/sam build --config-file infra/samconfig.toml

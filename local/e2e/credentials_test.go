@@ -44,9 +44,7 @@ func TestClientsWithCredentials(t *testing.T) {
 		}
 		t.Run(suite.folder, func(t *testing.T) {
 			install := suite.commands[:len(suite.commands)-1]
-			for _, command := range suite.commands {
-				requireTool(t, strings.Fields(command)[0])
-			}
+			requireTools(t, suite.commands)
 			t.Parallel()
 			open := startRegistry(t, "REGISTRY_CREDENTIALS_FILE="+writeCredentials(t))
 			assertClosed(t, open)

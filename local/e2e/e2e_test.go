@@ -63,9 +63,7 @@ func TestClients(t *testing.T) {
 	require.NoError(t, openSources())
 	for _, suite := range suites {
 		t.Run(suite.folder, func(t *testing.T) {
-			for _, command := range suite.commands {
-				requireTool(t, strings.Fields(command)[0])
-			}
+			requireTools(t, suite.commands)
 			url := os.Getenv("EUREKA_URL")
 			if url == "" {
 				t.Parallel()
@@ -88,6 +86,14 @@ func openSources() error {
 		}
 		return err
 	})
+}
+
+// requireTools wants the program of each command.
+func requireTools(t *testing.T, commands []string) {
+	t.Helper()
+	for _, command := range commands {
+		requireTool(t, strings.Fields(command)[0])
+	}
 }
 
 // requireTool skips where a tool is missing, but fails where REGISTRY_TEST_REQUIRE_ALL says that none may be.
@@ -148,7 +154,7 @@ func startRegistry(t *testing.T, settings ...string) string {
 	t.Cleanup(func() { interrupt(t, cmd, ended) })
 
 	url := "http://" + address + "/eureka"
-	require.NoError(t, awaitAnswer(url+"/health", ended)) // it is answered without credentials
+	require.NoError(t, awaitAnswer(url+"/health", ended, 30*time.Second)) // it is answered without credentials
 	return url
 }
 
@@ -161,8 +167,8 @@ func freeAddress(t *testing.T) string {
 }
 
 // awaitAnswer returns when the URL is answered 200, and an error when the process ends first or takes too long.
-func awaitAnswer(url string, ended chan error) error {
-	late := time.After(30 * time.Second)
+func awaitAnswer(url string, ended chan error, patience time.Duration) error {
+	late := time.After(patience)
 	for {
 		if answers(url) {
 			return nil

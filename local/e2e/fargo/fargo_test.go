@@ -186,9 +186,12 @@ func (s *story) fullList() []*fargo.Application {
 	return slices.Collect(maps.Values(apps))
 }
 
-// delta reads what fargo itself never asks for, with fargo's own types.
+// delta reads what fargo itself never asks for, with fargo's own types. The gateway of the SAM CLI wants an Accept.
 func (s *story) delta() []*fargo.Application {
-	answer, err := http.Get(s.url + "/apps/delta")
+	request, err := http.NewRequestWithContext(s.Context(), http.MethodGet, s.url+"/apps/delta", nil)
+	require.NoError(s, err)
+	request.Header.Set("Accept", "application/xml")
+	answer, err := http.DefaultClient.Do(request)
 	require.NoError(s, err)
 	defer answer.Body.Close()
 	var delta fargo.GetAppsResponse
