@@ -144,6 +144,10 @@ $(DYNOXIDE):
 bench: ## Go benchmarks with allocations (PACKAGES=..., TEST_FLAGS='-bench X')
 	go test -run '^$$' -bench . -benchmem -timeout 60m $(TEST_FLAGS) $(PACKAGES)
 
+.PHONY: bench-coldstart
+bench-coldstart: ## each function started 20 times: medians until it is ready and until its first answer, and its package's size
+	go test -run '^$$' -bench ColdStart -benchtime 20x -timeout 60m ./functions
+
 # One process each for 1,000 and 10,000 instances.
 .PHONY: bench-http
 bench-http: $(BUILD)/registry ## load over HTTP on the process: rates, times, processor time a request, beside net/http alone
