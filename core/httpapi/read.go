@@ -92,6 +92,11 @@ func (h *Handler) writeBody(w http.ResponseWriter, r *http.Request, v *readcache
 	header := w.Header()
 	h.describe(header, v)
 	zipped := acceptsGzip(r)
+	if !h.fits(w, b, zipped) {
+		h.cfg.Logger.WarnContext(r.Context(), "answer too large for the gateway",
+			"path", r.URL.Path, "bytes", b.PlainSize(), "gzip", zipped)
+		return notAcceptable(zipped)
+	}
 	etag := b.ETag(zipped)
 	header.Set("ETag", etag)
 	if etagMatches(r, etag) {
@@ -99,12 +104,6 @@ func (h *Handler) writeBody(w http.ResponseWriter, r *http.Request, v *readcache
 		return nil
 	}
 	data := b.Bytes(zipped)
-	if !h.fits(w, b, zipped) {
-		header.Del("ETag")
-		h.cfg.Logger.WarnContext(r.Context(), "answer too large for the gateway",
-			"path", r.URL.Path, "bytes", len(data), "gzip", zipped)
-		return notAcceptable(zipped)
-	}
 	if zipped {
 		header.Set("Content-Encoding", "gzip")
 	}
@@ -149,12 +148,12 @@ type Unbounded interface {
 type fitsKey struct{ gzip bool }
 
 // fits reports whether a body gets through the gateway; finding out means to
-// read it.
+// make it, or to count it.
 func (h *Handler) fits(w http.ResponseWriter, b *readcache.Body, gzip bool) bool {
 	if to, ok := w.(Unbounded); h.cfg.Fits == nil || ok && to.Unbounded() {
 		return true
 	}
-	return b.Memo(fitsKey{gzip}, func() any { return h.cfg.Fits(b.Bytes(gzip), gzip) }).(bool)
+	return b.Memo(fitsKey{gzip}, func() any { return h.cfg.Fits(b, gzip) }).(bool)
 }
 
 // describe sets the headers that say how old a view is, how long it lasts and

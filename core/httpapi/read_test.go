@@ -116,11 +116,11 @@ func TestCacheHeaders(t *testing.T) {
 func TestH24(t *testing.T) {
 	const limit = 3000
 	s := newServer(t, func(c *httpapi.Config) {
-		c.Fits = func(body []byte, binary bool) bool {
-			if binary {
-				return len(body)*4/3 < limit
+		c.Fits = func(b *readcache.Body, gzip bool) bool {
+			if gzip {
+				return len(b.Gzip())*4/3 < limit
 			}
-			return len(body) < limit
+			return b.PlainSize() < limit
 		}
 	})
 	for i := range 20 {

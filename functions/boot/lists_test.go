@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/access"
+	"github.com/eurekaless/registry/core/readcache"
 	"github.com/eurekaless/registry/functions/boot"
 )
 
@@ -129,7 +130,7 @@ func TestStreamedListsMayBeLarge(t *testing.T) {
 	cfg, err := boot.Load(lookup(nil), boot.Local)
 	require.NoError(t, err)
 	p, _, _ := partsOf(t, cfg)
-	p.Fits = func([]byte, bool) bool { return false }
+	p.Fits = func(*readcache.Body, bool) bool { return false }
 	fixture, err := os.ReadFile("../gateway/testdata/url.json")
 	require.NoError(t, err)
 	event, ok := call{method: http.MethodGet, path: "/eureka/apps"}.event(t, fixture, false)

@@ -42,7 +42,7 @@ type Parts struct {
 	// Environment is shown on the status page.
 	Environment string
 	// Fits says what gets through the gateway in front; nil: everything.
-	Fits func(body []byte, binary bool) bool
+	Fits func(b *readcache.Body, gzip bool) bool
 }
 
 // WriteGCPercent is the write function's garbage collection target (GOGC).

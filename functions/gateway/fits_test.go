@@ -1,4 +1,4 @@
-package gateway_test
+package gateway
 
 import (
 	"bytes"
@@ -10,27 +10,25 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/eurekaless/registry/functions/gateway"
 )
 
 // TestFits: what is said to fit gets through, and what is a little larger is
 // said not to.
 func TestFits(t *testing.T) {
 	bodies := map[string]struct {
-		piece  string
-		binary bool
+		piece string
+		fits  func([]byte) bool
 	}{
-		"JSON":    {`{"name":"value"},` + "\n\t\\", false},
-		"XML":     {"<a>&amp;</a>\n", false},
-		"control": {"\x01\x1f", false},
-		"gzip":    {"\x1f\x8b\xff", true},
+		"JSON":    {`{"name":"value"},` + "\n\t\\", textFits},
+		"XML":     {"<a>&amp;</a>\n", textFits},
+		"control": {"\x01\x1f", textFits},
+		"gzip":    {"\x1f\x8b\xff", binaryFits},
 	}
 	for name, tt := range bodies {
 		t.Run(name, func(t *testing.T) {
 			body := func(pieces int) []byte { return bytes.Repeat([]byte(tt.piece), pieces) }
-			first := sort.Search(gateway.MaxAnswer/len(tt.piece), func(pieces int) bool {
-				return !gateway.Fits(body(pieces), tt.binary)
+			first := sort.Search(MaxAnswer/len(tt.piece), func(pieces int) bool {
+				return !tt.fits(body(pieces))
 			})
 			require.Positive(t, first)
 			assert.True(t, getsThrough(t, body(first-1)), "what is said to fit")
@@ -41,7 +39,7 @@ func TestFits(t *testing.T) {
 
 func getsThrough(t *testing.T, body []byte) bool {
 	t.Helper()
-	h := gateway.New(gateway.Config{
+	h := New(Config{
 		Log: slog.New(slog.DiscardHandler),
 		HTTP: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-Long", strings.Repeat("x", 4000))
