@@ -244,6 +244,7 @@ func TestAudit(t *testing.T) {
 		require.Len(t, got, 1, c.name)
 		assert.Contains(t, got[0], "msg=audit "+c.action+" app=SHOP instance=shop-1 user=ops source=192.0.2.1", c.name)
 		assert.NotContains(t, got[0], "secret-word", c.name)
+		assert.NotContains(t, got[0], "b3BzOnNlY3JldC13b3Jk", c.name)
 		assert.NotContains(t, got[0], "\x1b", c.name)
 	}
 }
