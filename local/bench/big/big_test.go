@@ -51,7 +51,7 @@ func TestContainersThatDisagreeAreFound(t *testing.T) {
 			err := (&ledger{sightings: append(agree[:3:3], tt.more)}).judge(&out)
 			if tt.err == "" {
 				assert.NoError(t, err)
-				assert.Contains(t, out.String(), "3 containers, first asked 4s to 29s after it: 1 hash code, 1 deltas; 1 of them cold, 1 ahead  UP_2_\n")
+				assert.Contains(t, out.String(), "3 containers, first asked 4.0 to 29.0 s after it: 1 hash code, 1 deltas; 1 of them cold, 1 ahead  UP_2_\n")
 				return
 			}
 			assert.EqualError(t, err, tt.err)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -179,37 +180,11 @@ func (l *ledger) judge(out io.Writer) error {
 	}
 	var wrong []string
 	for _, boundary := range slices.Sorted(maps.Keys(at)) {
-		hashes, tags := map[string]bool{}, map[string]bool{}
-		cold, ahead := 0, 0
-		var first, last time.Duration
-		var same *sighting
-		for i, s := range at[boundary] {
-			after := s.seen.Sub(s.boundary)
-			if i == 0 {
-				first, last = after, after
-			}
-			first, last = min(first, after), max(last, after)
-			if s.cold {
-				cold++
-				continue
-			}
-			hashes[s.hash], tags[s.tag] = true, true
-			same = &at[boundary][i]
-		}
-		for _, s := range at[boundary] {
-			if s.cold && same != nil && s.hash != same.hash {
-				ahead++
-			}
-		}
-		fmt.Fprintf(out, "boundary %s: %2d containers, first asked %s to %s after it: %d hash code, %d deltas; %d of them cold, %d ahead",
-			time.UnixMilli(boundary).UTC().Format("15:04:05"), len(at[boundary]), first.Round(100*time.Millisecond), last.Round(100*time.Millisecond),
-			len(hashes), len(tags), cold, ahead)
-		if same != nil {
-			fmt.Fprintf(out, "  %s", same.hash)
-		}
-		fmt.Fprintln(out)
-		if len(hashes) > 1 || len(tags) > 1 {
-			wrong = append(wrong, time.UnixMilli(boundary).UTC().Format(time.TimeOnly))
+		name := time.UnixMilli(boundary).UTC().Format(time.TimeOnly)
+		c := compare(at[boundary])
+		fmt.Fprintf(out, "boundary %s: %s\n", name, c)
+		if len(c.hashes) > 1 || len(c.tags) > 1 {
+			wrong = append(wrong, name)
 		}
 	}
 	if l.stale > 0 {
@@ -219,7 +194,45 @@ func (l *ledger) judge(out io.Writer) error {
 	case len(wrong) > 0:
 		return fmt.Errorf("containers disagree at %s", strings.Join(wrong, ", "))
 	case len(at) == 0:
-		return fmt.Errorf("no container showed a view with changes")
+		return errors.New("no container showed a view with changes")
 	}
 	return nil
+}
+
+// comparison is what containers showed of one boundary.
+type comparison struct {
+	containers, cold, ahead int
+	// first and last are when the view was first asked for, after the boundary.
+	first, last time.Duration
+	// hashes and tags are all that containers showed that were not cold.
+	hashes, tags map[string]bool
+}
+
+func compare(sightings []sighting) comparison {
+	c := comparison{containers: len(sightings), hashes: map[string]bool{}, tags: map[string]bool{}}
+	for i, s := range sightings {
+		after := s.seen.Sub(s.boundary)
+		if i == 0 {
+			c.first = after
+		}
+		c.first, c.last = min(c.first, after), max(c.last, after)
+		if !s.cold {
+			c.hashes[s.hash], c.tags[s.tag] = true, true
+		}
+	}
+	for _, s := range sightings {
+		if s.cold {
+			c.cold++
+			if len(c.hashes) > 0 && !c.hashes[s.hash] {
+				c.ahead++
+			}
+		}
+	}
+	return c
+}
+
+func (c comparison) String() string {
+	return fmt.Sprintf("%2d containers, first asked %.1f to %.1f s after it: %d hash code, %d deltas; %d of them cold, %d ahead  %s",
+		c.containers, c.first.Seconds(), c.last.Seconds(), len(c.hashes), len(c.tags), c.cold, c.ahead,
+		strings.Join(slices.Sorted(maps.Keys(c.hashes)), " "))
 }
