@@ -41,7 +41,7 @@ func BenchmarkColdStart(b *testing.B) {
 		"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
 		"AWS_ENDPOINT_URL_DYNAMODB": e.URL(), "REGISTRY_ANONYMOUS": "true",
 	}
-	fill(b, env)
+	fill(b, env, leases)
 	for _, tt := range []struct{ name, function, event string }{
 		{"write/heartbeat", "write", event("PUT", "/eureka/apps/APP-1/app-1-1", "")},
 		{"read/full", "read", event("GET", "/eureka/apps", "")},
@@ -69,8 +69,9 @@ func median(times []time.Duration) float64 {
 	return float64(times[len(times)/2].Microseconds()) / 1000
 }
 
-// fill creates the tables and registers instances.
-func fill(t testing.TB, env map[string]string) {
+// fill creates the tables and registers instances. It returns the parts by which
+// it did.
+func fill(t testing.TB, env map[string]string, instances int) *boot.Parts {
 	t.Helper()
 	lookup := func(name string) (string, bool) { value, ok := env[name]; return value, ok }
 	cfg, err := boot.Load(lookup, boot.Local)
@@ -84,12 +85,13 @@ func fill(t testing.TB, env map[string]string) {
 		Tables: boot.Tables(client, cfg, log, handlers.Unmetered{}),
 	}
 	write := parts.Write()
-	for i := range leases {
+	for i := range instances {
 		app, id := i/10, i%10
 		answer, err := write.Invoke(t.Context(), []byte(event("POST", fmt.Sprintf("/eureka/apps/APP-%d", app), fmt.Sprintf(registration, app, id))))
 		require.NoError(t, err)
 		require.Contains(t, string(answer), "204")
 	}
+	return parts
 }
 
 func event(method, path, body string) string {
