@@ -18,11 +18,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 )
 
 // binary is where buildOnce puts the process that the tests drive.
 var binary string
 
+// TestMain demands that no test leaves a goroutine behind. The embedded
+// engine's library starts one when it is loaded.
 func TestMain(m *testing.M) {
 	dir, err := os.MkdirTemp("", "registry")
 	if err != nil {
@@ -30,9 +33,10 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	binary = filepath.Join(dir, "registry")
-	code := m.Run()
-	os.RemoveAll(dir)
-	os.Exit(code)
+	goleak.VerifyTestMain(m, goleak.IgnoreCurrent(), goleak.Cleanup(func(code int) {
+		os.RemoveAll(dir)
+		os.Exit(code)
+	}))
 }
 
 // buildOnce builds the process as the tests were built: with the race detector
