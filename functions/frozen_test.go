@@ -22,9 +22,9 @@ import (
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/functions/boot"
 	"github.com/eurekaless/registry/functions/handlers"
-	"github.com/eurekaless/registry/local/engine"
 	"github.com/eurekaless/registry/local/pump"
 	"github.com/eurekaless/registry/storage/dynamodb"
+	"github.com/eurekaless/registry/storage/dynamodb/enginetest"
 )
 
 // Views turn over with the wall clock, so freezing takes its time: a reader is
@@ -41,7 +41,7 @@ const (
 // the table held at the last boundary, whether the deltas reach back to its view
 // or no longer do; connections that died meanwhile are no error to anybody.
 func TestFrozenReader(t *testing.T) {
-	binary := build(t, "read")
+	binary, endpoint := build(t, "read"), enginetest.Kumo(t).Endpoint
 	for _, tt := range []struct {
 		name      string
 		retention time.Duration
@@ -54,7 +54,7 @@ func TestFrozenReader(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := newFrozenRegistry(t, tt.retention, tt.losing)
+			r := newFrozenRegistry(t, endpoint, tt.retention, tt.losing)
 			c := launch(t, binary, r.env)
 			require.Equal(t, r.scan(), listed(t, c.invoke(list)))
 
@@ -87,7 +87,7 @@ func TestFrozenReader(t *testing.T) {
 // connection that it takes has died without a word, which costs one try's
 // timeout.
 func TestFrozenWriter(t *testing.T) {
-	binary := build(t, "write")
+	binary, endpoint := build(t, "write"), enginetest.Kumo(t).Endpoint
 	heartbeat := event("PUT", "/eureka/apps/APP-0/app-0-1", "")
 	for _, tt := range []struct {
 		name   string
@@ -99,7 +99,7 @@ func TestFrozenWriter(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r := newFrozenRegistry(t, time.Minute, false)
+			r := newFrozenRegistry(t, endpoint, time.Minute, false)
 			c := launch(t, binary, r.env)
 			require.Contains(t, c.invoke(heartbeat).body, `"statusCode":200`)
 			before := r.proxy.accepted()
@@ -117,8 +117,8 @@ func TestFrozenWriter(t *testing.T) {
 	}
 }
 
-// frozenRegistry is what a frozen container finds changed: a registry on an
-// engine of its own, which the container reaches through a proxy.
+// frozenRegistry is what a frozen container finds changed: a registry in tables
+// of its own, which the container reaches through a proxy.
 type frozenRegistry struct {
 	t     *testing.T
 	parts *boot.Parts
@@ -130,24 +130,20 @@ type frozenRegistry struct {
 
 // newFrozenRegistry returns a registry with ten instances. A losing one brings
 // no change to the deltas.
-func newFrozenRegistry(t *testing.T, retention time.Duration, losing bool) *frozenRegistry {
+func newFrozenRegistry(t *testing.T, endpoint string, retention time.Duration, losing bool) *frozenRegistry {
 	t.Helper()
-	e, err := engine.Start("", slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = e.Close(context.WithoutCancel(t.Context())) })
 	name := strings.ToLower(rand.Text())
-	r := &frozenRegistry{t: t, proxy: newProxy(t, e.Address())}
+	r := &frozenRegistry{t: t, proxy: newProxy(t, strings.TrimPrefix(endpoint, "http://"))}
 	r.env = map[string]string{
 		"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
-		"AWS_ENDPOINT_URL_DYNAMODB": e.URL(), "REGISTRY_ANONYMOUS": "true",
+		"AWS_ENDPOINT_URL_DYNAMODB": endpoint, "REGISTRY_ANONYMOUS": "true",
 		"REGISTRY_CACHE_REFRESH": interval.String(), "REGISTRY_DELTA_RETENTION": retention.String(),
-		// Engines of one process share their tables.
 		"REGISTRY_LEASE_TABLE": "leases-" + name, "REGISTRY_DELTA_TABLE": "deltas-" + name,
 	}
 	r.parts = fill(t, r.env, 10)
 	r.write = r.parts.Write()
 	if !losing {
-		r.pump(e.URL())
+		r.pump(endpoint)
 	}
 	r.env["AWS_ENDPOINT_URL_DYNAMODB"] = "http://" + r.proxy.listener.Addr().String()
 	return r
