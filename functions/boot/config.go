@@ -15,7 +15,8 @@ import (
 
 // Config is the settings of a function or of the local process. [Settings]
 // says for each its variable, default and unit; a field that a function does
-// not use has its default there. Nothing in it is secret.
+// not use has its default there. Nothing in it is secret but what the URLs of
+// RemoteRegions may hold.
 type Config struct {
 	// LeaseTable and DeltaTable are names of tables.
 	LeaseTable string
