@@ -101,7 +101,7 @@ func (h *held) watch(ctx context.Context) error {
 func (h *held) hold(ctx context.Context) error {
 	fmt.Fprintf(h.out, "%d instances on %s\n", h.o.instances, h.o.engine)
 	if err := h.load(ctx, "register", 0, h.o.instances, 0, func(ctx context.Context, n int) error {
-		return h.send(ctx, register(n, 0, eureka.Up), http.StatusNoContent)
+		return h.insist(ctx, register(n, 0, eureka.Up), http.StatusNoContent)
 	}); err != nil {
 		return err
 	}
@@ -130,6 +130,9 @@ func (h *held) hold(ctx context.Context) error {
 func (h *held) load(ctx context.Context, name string, rate float64, count int, length time.Duration, send func(context.Context, int) error) error {
 	engine, functions := readUsage(h.engine.pid), readUsage(0)
 	l := paced(ctx, name, h.o.workers, rate, count, length, send)
+	if count > 0 && l.failed > 0 {
+		return fmt.Errorf("%s: %d of %d failed: %w", name, l.failed, count, l.first)
+	}
 	done := len(l.late)
 	fmt.Fprintf(h.out, "%s\n  functions and load: %s", l, readUsage(0).since(functions, done))
 	if h.engine.pid != 0 {
@@ -144,6 +147,18 @@ func (h *held) send(ctx context.Context, event []byte, want int) error {
 	a, err := ask(ctx, h.write, event)
 	if err == nil && a.StatusCode != want {
 		err = fmt.Errorf("status %d: %s", a.StatusCode, a.Body)
+	}
+	return err
+}
+
+// insist sends again, as clients do, what the table did not take in time.
+func (h *held) insist(ctx context.Context, event []byte, want int) error {
+	const tries, pause = 10, time.Second
+	var err error
+	for range tries {
+		if err = h.send(ctx, event, want); err == nil || !sleep(ctx, pause) {
+			break
+		}
 	}
 	return err
 }
@@ -220,14 +235,14 @@ func (h *held) change(ctx context.Context, n int) error {
 	target := n * stride % h.o.instances
 	switch n % 4 {
 	case 0:
-		return h.send(ctx, register(target, 1, eureka.Down), http.StatusNoContent)
+		return h.insist(ctx, register(target, 1, eureka.Down), http.StatusNoContent)
 	case 1:
-		return h.send(ctx, register(target, 1, eureka.Up), http.StatusNoContent)
+		return h.insist(ctx, register(target, 1, eureka.Up), http.StatusNoContent)
 	case 2:
 		h.gone.Store(target, true)
 		return h.send(ctx, cancel(target), http.StatusOK)
 	}
-	return h.send(ctx, register(h.o.instances+n, 0, eureka.Starting), http.StatusNoContent)
+	return h.insist(ctx, register(h.o.instances+n, 0, eureka.Starting), http.StatusNoContent)
 }
 
 // asTable demands that, once nothing changes any more, all containers show the
