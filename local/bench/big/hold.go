@@ -27,8 +27,7 @@ type held struct {
 	engine *engine
 	tables storage.Tables
 	write  handler
-	// rows counts what came to the readers.
-	rows *atomic.Int64
+	sink   *countedRows
 	// gone are the numbers of instances that were cancelled.
 	gone sync.Map
 }
@@ -40,7 +39,10 @@ func holdFleet(ctx context.Context, o options, e *engine, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	h := &held{o: o, out: out, engine: e, tables: parts.Tables, write: parts.Write(), rows: &atomic.Int64{}}
+	h := &held{
+		o: o, out: out, engine: e, tables: parts.Tables, write: parts.Write(),
+		sink: &countedRows{DeltaTable: parts.Tables.DeltaTable},
+	}
 	ctx, stop := context.WithCancel(ctx)
 	work, ctx := errgroup.WithContext(ctx)
 	work.Go(func() error { return h.background(ctx, parts) })
@@ -57,7 +59,7 @@ func ignoreUsage(context.Context, dynamodb.Usage) {}
 // background is what the stream and the schedule call for.
 func (h *held) background(ctx context.Context, parts *boot.Parts) error {
 	counted := *parts
-	counted.Tables.DeltaTable = countedRows{parts.Tables.DeltaTable, h.rows}
+	counted.Tables.DeltaTable = h.sink
 	evict, err := counted.Evict()
 	if err != nil {
 		return err
@@ -71,19 +73,37 @@ func (h *held) background(ctx context.Context, parts *boot.Parts) error {
 	return work.Wait()
 }
 
-// countedRows counts rows that were put.
+// countedRows counts rows that were put, and keeps the longest time that it
+// took. Containers agree on a boundary as long as that is less than a tenth of
+// the interval: one that turned over before a row was there shows it a boundary
+// later.
 type countedRows struct {
 	storage.DeltaTable
-	rows *atomic.Int64
+	rows    atomic.Int64
+	mu      sync.Mutex
+	slowest time.Duration
 }
 
 // Put implements [delta.Sink].
-func (c countedRows) Put(ctx context.Context, rows []delta.Row) error {
+func (c *countedRows) Put(ctx context.Context, rows []delta.Row) error {
+	start := time.Now()
 	err := c.DeltaTable.Put(ctx, rows)
 	if err == nil {
 		c.rows.Add(int64(len(rows)))
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.slowest = max(c.slowest, time.Since(start))
 	return err
+}
+
+// reset returns the longest time since it was last asked.
+func (c *countedRows) reset() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	slowest := c.slowest
+	c.slowest = 0
+	return slowest
 }
 
 var errMemory = errors.New("the engine takes more memory than it may")
@@ -116,8 +136,13 @@ func (h *held) hold(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	h.sink.reset()
 	if err := h.together(ctx, readers); err != nil {
 		return err
+	}
+	if slowest := h.sink.reset(); slowest > h.o.refresh/10 {
+		fmt.Fprintf(h.out, "THE ENGINE WAS TOO BUSY: rows took up to %.1f s to be written, more than the %.1f s for which containers wait for them\n",
+			slowest.Seconds(), h.o.refresh.Seconds()/10)
 	}
 	if err := book.judge(h.out); err != nil {
 		return err
@@ -166,7 +191,7 @@ func (h *held) insist(ctx context.Context, event []byte, want int) error {
 // caughtUp waits until so many rows came to the readers.
 func (h *held) caughtUp(ctx context.Context, rows int64) error {
 	start := time.Now()
-	for h.rows.Load() < rows {
+	for h.sink.rows.Load() < rows {
 		if !sleep(ctx, 100*time.Millisecond) {
 			return ctx.Err()
 		}
