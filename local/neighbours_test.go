@@ -19,6 +19,7 @@ import (
 func TestThousandsOfSilentConnectionsKeepNobodyOut(t *testing.T) {
 	const silent, slow = 10000, 100
 	r := startRegistry(t)
+	before := r.resident(t)
 	body := instance("SHOP", "shop-1", 90)
 	for range slow {
 		r.begin(t, body)
@@ -35,6 +36,8 @@ func TestThousandsOfSilentConnectionsKeepNobodyOut(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, http.StatusOK, status)
 	assert.Less(t, time.Since(start), 5*time.Second)
+	t.Logf("memory %d MiB, then %d MiB", before, r.resident(t))
+	assert.Less(t, r.resident(t), before+bearable(200))
 }
 
 // hostile returns what bad neighbours send, each with a name.
