@@ -96,9 +96,10 @@ func (h *Handler) missingPage(w http.ResponseWriter, r *http.Request, done dashb
 
 // act answers POST /action, an administrator's word on an instance, and sends
 // the browser back to the instance's page, which says what was done, or that
-// there is no such instance: what serves actions may have no pages. Forms of other origins are refused before by
-// admit, if the browser says where they are from; one that says nothing is
-// refused here, since every browser of today does (TestForgedActions).
+// there is no such instance: what serves actions may have no pages. Forms of
+// other origins are refused before by admit, if the browser says where they are
+// from; one that says nothing is refused here, since every browser of today does
+// (TestForgedActions).
 func (h *Handler) act(w http.ResponseWriter, r *http.Request, _ target) error {
 	if r.Header.Get("Origin") == "" && r.Header.Get("Sec-Fetch-Site") == "" {
 		return eureka.Invalidf("Origin", "missing; this form is for browsers, which say where it comes from")

@@ -10,8 +10,8 @@ import (
 // function that renders pages needs this: their templates call methods by name,
 // and where anything does, the linker keeps every exported method of each type
 // that becomes an interface. Of the client itself these would be all operations
-// of DynamoDB, a quarter of a function's package (TestPackageSize); behind
-// functions they are those that are called.
+// of DynamoDB, 0.3 MB of a function's package (TestPackageSize); behind functions
+// they are those that are called.
 func Operations(client *dynamodb.Client) API {
 	return operations{
 		getItem: client.GetItem, putItem: client.PutItem, updateItem: client.UpdateItem,
