@@ -238,16 +238,12 @@ func (h *held) together(ctx context.Context, readers []*container) error {
 	return nil
 }
 
-// renew sends the n-th heartbeat; one whose instance was cancelled meanwhile
-// gets 404.
+// renew sends the n-th heartbeat. One whose instance is or was just cancelled
+// may get 404.
 func (h *held) renew(ctx context.Context, n int) error {
 	n %= h.o.instances
-	want := http.StatusOK
+	err := h.send(ctx, renew(n), http.StatusOK)
 	if _, gone := h.gone.Load(n); gone {
-		want = http.StatusNotFound
-	}
-	err := h.send(ctx, renew(n), want)
-	if _, gone := h.gone.Load(n); err != nil && gone && want == http.StatusOK {
 		return nil
 	}
 	return err
