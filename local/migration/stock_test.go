@@ -198,9 +198,10 @@ func TestStockServerWithThisRegistryAsPeer(t *testing.T) {
 	ctx := t.Context()
 
 	clients := fleet(t, 45, oldPort, ownPort)
-	for n := range 5 { // which send no heartbeat
+	equal(t, old, own, 45)
+	for n := range 5 { // which send no heartbeat, and must be seen by both before they end
 		silent := clients[0].Instance()
-		silent.App, silent.InstanceID, silent.Lease.Duration = "SILENT", fmt.Sprintf("silent-%d", n), 10*time.Second
+		silent.App, silent.InstanceID, silent.Lease.Duration = "SILENT", fmt.Sprintf("silent-%d", n), 20*time.Second
 		require.NoError(t, old.Register(ctx, silent))
 	}
 	var stay []eureka.Key
