@@ -41,7 +41,7 @@ var allowed = map[string][]string{
 	"storage":         {"core", "storage", "golang.org/x/sync/errgroup", "github.com/aws", "github.com/klauspost/compress", "github.com/stretchr/testify", "github.com/anishathalye/porcupine", "github.com/sivchari/kumo"},
 	"functions":       {"core", "storage", "functions/handlers", "functions/gateway", "functions/boot", "github.com/aws", "github.com/awslabs"},
 	"infra":           {"core", "storage", "functions"},
-	"local":           {"core", "storage", "functions", "local", "github.com/aws", "github.com/google/uuid", "github.com/sivchari/kumo"},
+	"local":           {"core", "storage", "functions", "local", "golang.org/x/sync/errgroup", "github.com/aws", "github.com/google/uuid", "github.com/sivchari/kumo"},
 }
 
 // TestImportsGoDownward holds the direction of data: handler -> core -> store,
