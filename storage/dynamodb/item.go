@@ -201,5 +201,11 @@ func (r *reader) millis(name string) time.Time {
 }
 
 func (r *reader) seconds(name string) time.Duration {
-	return time.Duration(r.number(name)) * time.Second
+	n := r.number(name)
+	d := time.Duration(n) * time.Second
+	if d/time.Second != time.Duration(n) {
+		r.fault(name, "is too long a time")
+		return 0
+	}
+	return d
 }

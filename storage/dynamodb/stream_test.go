@@ -171,6 +171,7 @@ func TestRecordsThatCannotBeUnderstood(t *testing.T) {
 		"version is a text":          recordOf(t, "INSERT", "", liveImage(t, with("version", `{"S":"1"}`))),
 		"version is a fraction":      recordOf(t, "INSERT", "", liveImage(t, with("version", `{"N":"1.5"}`))),
 		"version beyond 64 bits":     recordOf(t, "INSERT", "", liveImage(t, with("version", `{"N":"99999999999999999999"}`))),
+		"duration beyond an int64":   recordOf(t, "INSERT", "", liveImage(t, with("duration", `{"N":"9223372037"}`))),
 		"no status":                  recordOf(t, "INSERT", "", liveImage(t, without("status"))),
 		"no key":                     recordOf(t, "INSERT", "", liveImage(t, without("id"))),
 		"removal with a new image":   recordOf(t, "REMOVE", liveImage(t), liveImage(t)),

@@ -52,6 +52,18 @@ func (c *cursor) varint() int64 {
 // int reads a number that was an int when it was written.
 func (c *cursor) int() int { return int(c.varint()) }
 
+// duration reads milliseconds. More of them than a Duration takes were never
+// written.
+func (c *cursor) duration() time.Duration {
+	ms := c.varint()
+	d := time.Duration(ms) * time.Millisecond
+	if d.Milliseconds() != ms {
+		c.fail()
+		return 0
+	}
+	return d
+}
+
 // take returns the next n bytes.
 func (c *cursor) take(n uint64) string {
 	if n > uint64(len(c.rest)) {

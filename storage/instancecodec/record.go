@@ -91,8 +91,8 @@ func (c *cursor) instance() *eureka.InstanceInfo {
 	i.SecureVIPAddress = c.text()
 	i.ASGName = c.text()
 	i.Lease = eureka.LeaseInfo{
-		RenewalInterval: time.Duration(c.varint()) * time.Millisecond,
-		Duration:        time.Duration(c.varint()) * time.Millisecond,
+		RenewalInterval: c.duration(),
+		Duration:        c.duration(),
 		Registered:      c.time(),
 		LastRenewed:     c.time(),
 		Evicted:         c.time(),
