@@ -77,7 +77,7 @@ func TestFrozenReader(t *testing.T) {
 			require.Equal(t, "UP", want["app-9-9"])
 			require.NotContains(t, want, "app-0-2")
 			assert.Equal(t, want, listed(t, first))
-			assert.NotContains(t, first.body, "registry-age", "it is no stale view")
+			assert.NotContains(t, first.body, "Registry-Age", "it is no stale view")
 			assert.NotContains(t, c.out.String(), "view not refreshed")
 		})
 	}
