@@ -95,14 +95,7 @@ func inMemory() *engine {
 
 // followMemory does what stream and stream function do, ten times a second.
 func followMemory(ctx context.Context, store *memory.Store, to delta.Sink) error {
-	seen := 0
-	for tick := time.NewTicker(100 * time.Millisecond); ; {
-		select {
-		case <-ctx.Done():
-			tick.Stop()
-			return nil
-		case <-tick.C:
-		}
+	for seen := 0; sleep(ctx, 100*time.Millisecond); {
 		records := store.Records(seen)
 		seen += len(records)
 		var rows []delta.Row
@@ -116,6 +109,7 @@ func followMemory(ctx context.Context, store *memory.Store, to delta.Sink) error
 			return err
 		}
 	}
+	return nil
 }
 
 // startKumo starts the local process's embedded engine as a process.
@@ -162,7 +156,9 @@ func startDynoxide(ctx context.Context, o options) (*engine, error) {
 		if err == nil {
 			return onEndpoint("http://"+address, cmd), conn.Close()
 		}
-		time.Sleep(20 * time.Millisecond)
+		if !sleep(ctx, 20*time.Millisecond) {
+			break
+		}
 	}
 	return nil, errors.Join(fmt.Errorf("%s does not listen", o.dynoxide), cmd.Process.Kill(), cmd.Wait())
 }

@@ -64,7 +64,7 @@ func (h *held) background(ctx context.Context, parts *boot.Parts) error {
 	if err != nil {
 		return err
 	}
-	var work errgroup.Group
+	work, ctx := errgroup.WithContext(ctx)
 	work.Go(func() error { return h.engine.follow(ctx, &counted) })
 	work.Go(func() error {
 		pump.Schedule(ctx, counted.Config.EvictionInterval, counted.Log, evict.Handle)

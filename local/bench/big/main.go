@@ -14,9 +14,8 @@
 // hundred changes a minute. It prints what that reads.
 //
 // -engine memory takes the tables in this process instead: what is left of the
-// fleet is the core's and the functions' own work. It is the caller who gives
-// the time: about seven minutes at full size, and 6 GB of memory for the engine,
-// which keeps every stream record.
+// fleet is the core's and the functions' own work. At full size it takes some ten
+// minutes, and the engine, which keeps every stream record, 6 GB of memory.
 package main
 
 import (

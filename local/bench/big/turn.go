@@ -142,14 +142,18 @@ func (t *turning) run(ctx context.Context) error {
 	defer stop()
 	work, ctx := errgroup.WithContext(ctx)
 	for _, c := range t.caches {
-		work.Go(func() error { return t.serve(ctx, c) })
+		work.Go(func() error { return serve(ctx, c) })
 	}
 	work.Go(func() error {
 		defer stop()
 		for range t.o.turns {
-			sleep(ctx, time.Until(next))
+			if !sleep(ctx, time.Until(next)) {
+				return ctx.Err()
+			}
 			t.begin()
-			sleep(ctx, time.Until(next.Add(t.o.refresh*9/10)))
+			if !sleep(ctx, time.Until(next.Add(t.o.refresh*9/10))) {
+				return ctx.Err()
+			}
 			if err := t.tell(next); err != nil {
 				return err
 			}
@@ -161,7 +165,7 @@ func (t *turning) run(ctx context.Context) error {
 }
 
 // serve asks a container twenty times a second, as its clients would.
-func (t *turning) serve(ctx context.Context, c *readcache.Cache) error {
+func serve(ctx context.Context, c *readcache.Cache) error {
 	for sleep(ctx, 50*time.Millisecond) {
 		if _, err := c.View(ctx); err != nil && ctx.Err() == nil {
 			return err
