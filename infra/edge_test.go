@@ -75,7 +75,7 @@ func TestTheEdgeKeepsNothingUnasked(t *testing.T) {
 		kept = append(kept, text(t, e, "ErrorCode"))
 	}
 	// What CloudFront keeps for ten seconds by itself.
-	assert.Equal(t, []string{"400", "403", "404", "405", "414", "500", "502", "503", "504"}, kept)
+	assert.Equal(t, []string{"400", "403", "404", "405", "414", "500", "501", "502", "503", "504"}, kept)
 }
 
 // TestTheEdgeLetsEverythingThrough: every method of the API, and over TLS alone.
