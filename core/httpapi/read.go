@@ -94,7 +94,7 @@ func (h *Handler) writeBody(w http.ResponseWriter, r *http.Request, v *readcache
 	zipped := acceptsGzip(r)
 	if !h.fits(w, b, zipped) {
 		h.cfg.Logger.WarnContext(r.Context(), "answer too large for the gateway",
-			"path", r.URL.Path, "bytes", b.PlainSize(), "gzip", zipped)
+			"path", r.URL.Path, "plainBytes", b.PlainSize(), "gzip", zipped)
 		return notAcceptable(zipped)
 	}
 	etag := b.ETag(zipped)
