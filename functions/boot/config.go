@@ -66,7 +66,7 @@ type Config struct {
 	Listen       string
 	LocalEvents  bool
 	EngineListen string
-	// Streaming says that the function has a URL with response streaming.
+	// Streaming says that the function URL or REST API in front streams answers.
 	Streaming bool
 	// EdgeCaching lets shared caches keep lists that need credentials.
 	EdgeCaching bool

@@ -42,7 +42,8 @@ func (h *HTTP) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 	return invoke(ctx, h, payload, h.gateway.Invoke)
 }
 
-// Stream is Invoke for a function that has a URL with response streaming, too.
+// Stream is Invoke for a function behind a function URL or REST API that streams
+// answers.
 func (h *HTTP) Stream(ctx context.Context, payload json.RawMessage) (io.Reader, error) {
 	return invoke(ctx, h, payload, h.gateway.Stream)
 }
