@@ -10,10 +10,11 @@ import (
 )
 
 // ownNames serves requests that name this machine, and refuses others. A page
-// can lead its own name to a loopback address once a browser has loaded it, and
-// then the browser takes what is served there for a part of that page's site: it
-// may read and write as if it were local (TestARebindingPageIsRefused).
-// hostname is what the machine is called in its network.
+// can lead its own name to a loopback address once a browser has loaded it (DNS
+// rebinding), and then the browser takes what is served there for a part of that
+// page's site: it may read and write as if it were local
+// (TestARebindingPageIsRefused). hostname is what the machine is called in its
+// network.
 func ownNames(hostname string, log *slog.Logger, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if ownName(r.Host, hostname) {

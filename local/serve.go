@@ -66,8 +66,8 @@ func serveAll(ctx context.Context, p *process, listener net.Listener, handler ht
 	return err
 }
 
-// forThisMachine keeps a registry that is open because it is at a loopback
-// address from being another machine's by name.
+// forThisMachine serves a registry that is open without anybody's asking, as it
+// is at a loopback address, under this machine's names alone.
 func forThisMachine(p *process, handler http.Handler) http.Handler {
 	if !p.config.AnonymousByDefault {
 		return handler

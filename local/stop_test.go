@@ -51,7 +51,6 @@ func TestEachWayOfAskingForTheEndEndsWell(t *testing.T) {
 	}
 }
 
-// TestEachCommandThatGoesOnTellsItsEnd.
 func TestEachCommandThatGoesOnTellsItsEnd(t *testing.T) {
 	r := startRegistry(t)
 	for begun, args := range map[string][]string{
