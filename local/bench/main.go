@@ -3,13 +3,14 @@
 //
 //	go run ./local/bench -base http://127.0.0.1:8761/eureka -instances 1000 -seconds 5 -pid PID
 //
-// It registers the fleet and waits until its lists hold it, then come one after
-// another for -seconds each: deltas, full reads, reads of one application (JSON,
-// gzip) and heartbeats, over -workers connections. With -pid it also prints the processor time that the server used
-// for a request, and its resident memory (Linux). With -bare each read is
-// followed by what a server of net/http alone takes for an answer of that length.
-// With -against it measures two servers in turns and prints how they compare. It
-// only sends to this machine.
+// It registers the fleet and waits until the server's lists hold it; then come,
+// one after another for -seconds each, deltas, full reads, reads of one
+// application (JSON, gzip) and heartbeats, over -workers connections. With -pid
+// it also prints the processor time that the server used for a request, and its
+// resident memory (Linux). With -bare each read is followed by what a server of
+// net/http alone takes for an answer of that length. With -against it measures
+// two servers in turns and prints how they compare. It only sends to this
+// machine.
 package main
 
 import (

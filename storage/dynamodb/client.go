@@ -74,10 +74,10 @@ func (c ClientConfig) Retryer() aws.Retryer {
 	})
 }
 
-// HTTPClient returns one that is tuned for a function: one host, many small requests, some
-// parallel ones in a scan. (The SDK adds a configured CA bundle to it.) Idle
-// connections are dropped before the other side does it, and after a function's
-// freeze: the transport looks at the wall clock.
+// HTTPClient returns one that is tuned for a function: one host, many small
+// requests, some parallel ones in a scan. (The SDK adds a configured CA bundle to
+// it.) Idle connections are dropped before the other side does it, and after a
+// function's freeze: the transport looks at the wall clock.
 func (c ClientConfig) HTTPClient() *awshttp.BuildableClient {
 	timeout := 3 * time.Second
 	if Loopback(c.Endpoint) {
