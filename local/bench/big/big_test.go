@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/functions/boot"
 )
 
 // TestBothPartsInMemory runs all of it on a small registry, in no time.
@@ -86,6 +88,18 @@ func TestAnEngineThatTakesTooMuchEndsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		err := run(t.Context(), []string{"-engine", "memory", "-instances", "100", "-memory", "1000"}, io.Discard)
 		assert.ErrorIs(t, err, errMemory)
+	})
+}
+
+// TestAStreamThatFailsEndsIt: nobody waits for the rows that it does not bring.
+func TestAStreamThatFailsEndsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, err := parse([]string{"-engine", "memory", "-instances", "100"})
+		require.NoError(t, err)
+		e, failed := inMemory(), errors.New("no stream")
+		e.follow = func(context.Context, *boot.Parts) error { return failed }
+
+		assert.ErrorIs(t, holdFleet(t.Context(), o, e, io.Discard), failed)
 	})
 }
 
