@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,7 +18,8 @@ import (
 )
 
 // TestEngineAndPumpAlone runs both as processes of their own, and the API in
-// this one, as functions in the SAM CLI are beside them.
+// this one, as functions in the SAM CLI are beside them. They end well, also
+// while a client holds a connection on which it has not asked for anything yet.
 func TestEngineAndPumpAlone(t *testing.T) {
 	address := freeAddress(t)
 	endpoint := "AWS_ENDPOINT_URL_DYNAMODB=http://" + address
@@ -33,6 +35,9 @@ func TestEngineAndPumpAlone(t *testing.T) {
 	readsAction(t, api, "ADDED")
 	readsAction(t, api, "DELETED")
 
+	unused, err := net.Dial("tcp", address)
+	require.NoError(t, err)
+	defer unused.Close()
 	for _, process := range []*registry{pump, engine} {
 		process.signal(t, os.Interrupt)
 		assert.NoError(t, process.wait(t))

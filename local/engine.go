@@ -10,8 +10,10 @@ import (
 	"github.com/eurekaless/registry/local/engine"
 )
 
-// closeTime is how long requests to the engine may take after a stop.
-const closeTime = 5 * time.Second
+// closeTime is how long requests to the engine may take after a stop. It is well
+// above the 5 s for which net/http waits for the first request of a connection
+// that a client keeps in store (TestEngineAndPumpAlone).
+const closeTime = 10 * time.Second
 
 // startEngine starts the embedded engine and makes it the endpoint.
 func startEngine(p *process) (*engine.Engine, error) {
