@@ -6,19 +6,15 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 	"github.com/aws/aws-sdk-go-v2/credentials"
+
+	"github.com/eurekaless/registry/storage/dynamodb"
 )
 
-// The bounds of a call of DynamoDB in a function, whose client waits for at
-// most some seconds.
-const (
-	attempts       = 4
-	attemptTimeout = 3 * time.Second
-	maxBackoff     = time.Second
-	baseDelay      = 25 * time.Millisecond
-)
+// attemptTimeout bounds one try of a call in a function, whose client waits for
+// at most some seconds.
+const attemptTimeout = 3 * time.Second
 
 // LambdaConfig returns the SDK's configuration in a function. Lambda gives
 // region and credentials in the environment, where they stay the same as long
@@ -34,13 +30,7 @@ func LambdaConfig(lookup Lookup) aws.Config {
 		Credentials: credentials.NewStaticCredentialsProvider(
 			get("AWS_ACCESS_KEY_ID"), get("AWS_SECRET_ACCESS_KEY"), get("AWS_SESSION_TOKEN")),
 		HTTPClient: httpClient(),
-		Retryer: func() aws.Retryer {
-			return retry.NewStandard(func(o *retry.StandardOptions) {
-				o.MaxAttempts = attempts
-				o.MaxBackoff = maxBackoff
-				o.BaseDelay = baseDelay
-			})
-		},
+		Retryer:    dynamodb.ClientConfig{}.Retryer,
 	}
 }
 

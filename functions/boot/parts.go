@@ -64,11 +64,12 @@ func Function(lookup Lookup, out io.Writer, user User) (*Parts, error) {
 	if user == Evict {
 		every = 0
 	}
-	client := dynamodb.Operations(dynamodb.ClientFrom(LambdaConfig(lookup), dynamodb.ClientConfig{Endpoint: cfg.DynamoDBEndpoint}))
+	sdk := LambdaConfig(lookup)
+	client := dynamodb.Operations(dynamodb.ClientFrom(sdk, dynamodb.ClientConfig{Endpoint: cfg.DynamoDBEndpoint}))
 	meter := NewMetrics(out, name, every, time.Now)
 	return &Parts{
 		Config: cfg, Log: log, Meter: meter, Now: time.Now,
-		Guard:       secretGuard(cfg, LambdaConfig(lookup), log),
+		Guard:       secretGuard(cfg, sdk, log),
 		Tables:      Tables(client, cfg, log, meter),
 		Environment: "aws", Fits: gateway.Fits,
 	}, nil
