@@ -38,6 +38,9 @@ type Client struct {
 	// soft ends when Stop is called, hard when all is over.
 	soft, hard       context.Context
 	endSoft, endHard context.CancelFunc
+	// located is closed when the location was looked for: nothing is fetched
+	// before it is.
+	located chan struct{}
 	// tasks are the goroutines and calls that Stop waits for; idle is closed
 	// when there are none left after it.
 	tasks sync.WaitGroup
@@ -74,7 +77,7 @@ func New(cfg Config) (*Client, error) {
 		return nil, errors.New("discovery configuration: neither Instance nor fetching: nothing to do")
 	}
 	c := &Client{cfg: cfg, api: newAPI(&cfg, list), events: newEvents(&cfg), remote: eureka.Unknown,
-		idle: make(chan struct{}), stopped: make(chan struct{}), closeIdle: func() {}}
+		located: make(chan struct{}), idle: make(chan struct{}), stopped: make(chan struct{}), closeIdle: func() {}}
 	if ownTransport {
 		c.closeIdle = c.api.CloseIdleConnections
 	}
@@ -122,6 +125,7 @@ func (c *Client) work(ctx context.Context) {
 		c.locateFirst(both)
 		cancel()
 	}
+	close(c.located)
 	if !c.cfg.DisableFetch {
 		c.tasks.Go(func() { c.fetcher.run(c.soft) })
 	}
@@ -240,7 +244,14 @@ func (c *Client) Refresh(ctx context.Context) error {
 	if c.cfg.DisableFetch {
 		return fmt.Errorf("refresh: fetching is disabled: %w", ErrNotRunning)
 	}
-	return c.during(ctx, c.soft, c.fetcher.refresh)
+	return c.during(ctx, c.soft, func(ctx context.Context) error {
+		select {
+		case <-c.located:
+			return c.fetcher.refresh(ctx)
+		case <-ctx.Done():
+			return fmt.Errorf("refresh: %w", ctx.Err())
+		}
+	})
 }
 
 // Age returns for how long the view was not confirmed by the registry, and

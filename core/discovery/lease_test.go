@@ -458,6 +458,51 @@ func TestSlowListener(t *testing.T) {
 	})
 }
 
+// TestInstanceIsACopy: a caller may change what it was given.
+func TestInstanceIsACopy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript(t, nil)
+		cfg := registering(s)
+		cfg.Instance.Metadata = map[string]string{"colour": "green"}
+		c := start(t, cfg)
+		other := c.Instance()
+		other.App, other.InstanceID, other.Status = "OTHER", "other-1", eureka.Down
+		other.Metadata["colour"] = "red"
+		elapse(31 * time.Second)
+		require.Len(t, s.of("renew"), 1)
+		assert.Equal(t, "/apps/ORDERS/orders-1", s.of("renew")[0].path)
+		assert.Equal(t, "green", c.Instance().Metadata["colour"])
+		require.NoError(t, c.Stop(t.Context()))
+		assert.Equal(t, "/apps/ORDERS/orders-1", s.of("cancel")[0].path)
+	})
+}
+
+// TestRefreshWaitsForTheLocation: a view is made by the zone that was found.
+func TestRefreshWaitsForTheLocation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newScript(t, nil)
+		s.serve(registryOf(shop("far", inZone("us-east-1b")), shop("near", inZone("us-east-1a"))))
+		cfg := fetching(s)
+		cfg.Locate = func(context.Context) (discovery.Location, error) {
+			time.Sleep(2 * time.Second)
+			return discovery.Location{DataCenter: eureka.DataCenterInfo{Metadata: map[string]string{"availability-zone": "us-east-1a"}}}, nil
+		}
+		c, err := discovery.New(cfg)
+		require.NoError(t, err)
+		go func() { assert.NoError(t, c.Start(t.Context())) }()
+		elapse(time.Second)
+		hurried, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
+		defer cancel()
+		assert.ErrorIs(t, c.Refresh(hurried), context.DeadlineExceeded)
+		assert.Empty(t, s.requests)
+		require.NoError(t, c.Refresh(t.Context()))
+		picked, err := c.Pick("shop")
+		require.NoError(t, err)
+		assert.Equal(t, "near", picked.ID())
+		require.NoError(t, c.Stop(t.Context()))
+	})
+}
+
 func TestLocate(t *testing.T) {
 	place := func(zone, addr string) discovery.Location {
 		return discovery.Location{

@@ -7,13 +7,13 @@ import (
 	"github.com/eurekaless/registry/core/eureka"
 )
 
-// Instance returns this process's instance as it says of itself, or nil when
-// it has none. It is not to be changed.
+// Instance returns a copy of this process's instance as it says of itself, or
+// nil when it has none. [Client.Update] changes the instance.
 func (c *Client) Instance() *eureka.InstanceInfo {
 	if c.own == nil {
 		return nil
 	}
-	return c.own.current()
+	return c.own.current().Clone()
 }
 
 // SetStatus changes the instance's own word, which is registered at once. (A
