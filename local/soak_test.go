@@ -331,6 +331,7 @@ func newFileEngine(t *testing.T) *fileEngine {
 	}
 	e.run()
 	t.Cleanup(e.stop)
+	e.restart() // with the index
 	return e
 }
 
@@ -359,15 +360,17 @@ func (e *fileEngine) stop() {
 
 // restart kills the engine and starts it on its file, without the stream
 // records that no poller takes any more: the engine keeps them for ever,
-// DynamoDB for a day, and it slows down with each of them.
+// DynamoDB for a day. Each write looks among all of them for the last sequence
+// number, at 18,000 records for 13 ms; by the index it finds it at once.
 func (e *fileEngine) restart() {
 	e.stop()
-	const trim = `import sqlite3, sys
+	const tend = `import sqlite3, sys
 with sqlite3.connect(sys.argv[1]) as file:
-    file.execute("DELETE FROM _stream_records WHERE created_at < (SELECT MAX(created_at) FROM _stream_records) - 130")`
-	output, err := exec.Command("python3", "-c", trim, e.file).CombinedOutput()
+    file.execute("DELETE FROM _stream_records WHERE created_at < (SELECT MAX(created_at) FROM _stream_records) - 130")
+    file.execute("CREATE INDEX IF NOT EXISTS last_sequence_number ON _stream_records (table_name, CAST(sequence_number AS INTEGER))")`
+	output, err := exec.Command("python3", "-c", tend, e.file).CombinedOutput()
 	if err != nil {
-		e.t.Logf("the stream is not trimmed: %v\n%s", err, output)
+		e.t.Logf("the stream is neither trimmed nor indexed: %v\n%s", err, output)
 	}
 	e.run()
 }
