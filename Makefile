@@ -169,7 +169,7 @@ bench-compare: $(BUILD)/registry ## this server and Spring Cloud's in turns unde
 	@go build -o $(BUILD)/bench ./local/bench
 	@local/bench/compare.sh $(BUILD)/registry $(BUILD)/bench $(BUILD) $(BENCH_FLAGS)
 
-# Some ten minutes, and 6 GB for the engine; BIG_FLAGS='-rate 1000 -only fleet' and so on, see --help.
+# Some ten minutes, and up to 12 GB for the engine; BIG_FLAGS='-rate 1000 -only fleet' and so on, see --help.
 .PHONY: big
 big: $(BUILD)/registry $(DYNOXIDE) ## 100,000 instances: renewed at 3,300/s, ten read containers that must agree, 150 that turn over
 	@go build -o $(BUILD)/big ./local/bench/big

@@ -112,9 +112,12 @@ func followMemory(ctx context.Context, store *memory.Store, to delta.Sink) error
 	return nil
 }
 
-// startKumo starts the local process's embedded engine as a process.
+// startKumo starts the local process's embedded engine as a process. It stands
+// for a database that is not on this machine: with memory in plenty it collects
+// garbage only near the bound.
 func startKumo(ctx context.Context, o options) (*engine, error) {
 	cmd := exec.CommandContext(ctx, o.registry, "engine")
+	cmd.Env = append(os.Environ(), "GOGC=off", fmt.Sprintf("GOMEMLIMIT=%d", o.memory*3/4))
 	cmd.Stderr = os.Stderr
 	said, err := cmd.StdoutPipe()
 	if err != nil {

@@ -30,6 +30,9 @@ type held struct {
 	sink   *countedRows
 	// gone are the numbers of instances that were cancelled.
 	gone sync.Map
+	// failed are errors of renewals, which do not end the run at once: what
+	// the readers saw meanwhile is judged too.
+	failed error
 }
 
 // holdFleet is the first part: registrations, a pause, then renewals, changes
@@ -147,7 +150,7 @@ func (h *held) hold(ctx context.Context) error {
 	if err := book.judge(h.out); err != nil {
 		return err
 	}
-	return h.asTable(ctx, readers)
+	return errors.Join(h.asTable(ctx, readers), h.failed)
 }
 
 // load sends requests and prints what they held, and what engine and functions
@@ -155,10 +158,13 @@ func (h *held) hold(ctx context.Context) error {
 func (h *held) load(ctx context.Context, name string, rate float64, count int, length time.Duration, send func(context.Context, int) error) error {
 	engine, functions := readUsage(h.engine.pid), readUsage(0)
 	l := paced(ctx, name, h.o.workers, rate, count, length, send)
-	if count > 0 && l.failed > 0 {
-		return fmt.Errorf("%s: %d of %d failed: %w", name, l.failed, count, l.first)
-	}
 	done := len(l.late)
+	if l.failed > 0 {
+		h.failed = fmt.Errorf("%s: %d of %d failed: %w", name, l.failed, done+l.failed, l.first)
+	}
+	if count > 0 && h.failed != nil {
+		return h.failed
+	}
 	fmt.Fprintf(h.out, "%s\n  functions and load: %s", l, readUsage(0).since(functions, done))
 	if h.engine.pid != 0 {
 		fmt.Fprintf(h.out, "; engine: %s", readUsage(h.engine.pid).since(engine, done))

@@ -15,7 +15,7 @@
 //
 // -engine memory takes the tables in this process instead: what is left of the
 // fleet is the core's and the functions' own work. At full size it takes some ten
-// minutes, and the engine, which keeps every stream record, 6 GB of memory.
+// minutes, and the engine, which keeps every stream record, up to 12 GB of memory.
 package main
 
 import (
@@ -26,7 +26,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"time"
+
+	"github.com/eurekaless/registry/functions/boot"
 )
 
 // options are what the command line says.
@@ -62,6 +65,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	// As the write function does, which most of the load goes to.
+	defer debug.SetGCPercent(debug.SetGCPercent(boot.WriteGCPercent))
 	if o.only != "turn" {
 		if err := on(ctx, o, out, o.fleetEngine, holdFleet); err != nil {
 			return fmt.Errorf("fleet: %w", err)
