@@ -149,6 +149,7 @@ func TestFaultsOfSnapshots(t *testing.T) {
 						looks++
 						f.requireOldOrNew(t, old, next)
 					}}
+					fault.deadline *= 3 // the looks count towards it
 					ctx, cancel := fault.within(t)
 					defer cancel()
 					f.network.fail(between.meet)
