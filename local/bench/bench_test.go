@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +15,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/local/bench/process"
 )
 
 func TestAllPhasesAskWhatTheySay(t *testing.T) {
@@ -107,17 +108,8 @@ func TestAResultIsToldInALine(t *testing.T) {
 	r := result{
 		name: "heartbeat", took: 2 * time.Second, failed: 1, body: 7, firstFailed: errors.New("refused"),
 		times:  []time.Duration{time.Millisecond, 2 * time.Millisecond, 3 * time.Millisecond, 9 * time.Millisecond},
-		server: &usage{processor: 200 * time.Microsecond, resident: 30 << 20},
+		server: &process.Usage{Processor: 200 * time.Microsecond, Resident: 30 << 20},
 	}
 	assert.Equal(t, "heartbeat         2/s  p50    2.00 ms  p99    3.00 ms  failed 1  body 7 bytes"+
 		"  server: 50 us of processor a request, 30 MiB resident  first failure: refused", r.String())
-}
-
-func TestParseStat(t *testing.T) {
-	u, err := parseStat([]byte("42 (a b) c) S 1 1 1 0 -1 4194560 1 0 0 0 150 50 0 0 20 0 9 0 100 2000000 1000 18446744073709551615 1 1"))
-	require.NoError(t, err)
-	assert.Equal(t, 2*time.Second, u.processor)
-	assert.EqualValues(t, 1000*os.Getpagesize(), u.resident)
-	_, err = parseStat([]byte("42 (a) S 1"))
-	assert.Error(t, err)
 }

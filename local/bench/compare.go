@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/eurekaless/registry/local/bench/process"
 )
 
 // compare measures two servers phase by phase, a while the one and a while the
@@ -50,7 +52,7 @@ func (r result) plus(earlier result) result {
 		r.firstFailed = earlier.firstFailed
 	}
 	if r.server != nil && earlier.server != nil {
-		r.server = &usage{processor: r.server.processor + earlier.server.processor, resident: r.server.resident}
+		r.server = &process.Usage{Processor: r.server.Processor + earlier.server.Processor, Resident: r.server.Resident}
 	}
 	return r
 }
@@ -61,7 +63,7 @@ func ratios(this, other result) string {
 		this.rate()/other.rate(), this.quantile(0.5)/other.quantile(0.5), this.quantile(0.99)/other.quantile(0.99))
 	if this.server != nil && other.server != nil {
 		line += fmt.Sprintf("  processor %.2fx  memory %.2fx",
-			this.processor()/other.processor(), float64(this.server.resident)/float64(other.server.resident))
+			this.processor()/other.processor(), float64(this.server.Resident)/float64(other.server.Resident))
 	}
 	return line
 }

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/local/bench/process"
 )
 
 // TestCompare: both servers are asked in turns, reads only once both list the
@@ -57,7 +59,7 @@ func TestRatios(t *testing.T) {
 	turn := func(took, request time.Duration, processor time.Duration, resident int64) result {
 		return result{
 			name: "delta", took: took, times: []time.Duration{request, request},
-			server: &usage{processor: processor, resident: resident},
+			server: &process.Usage{Processor: processor, Resident: resident},
 		}
 	}
 	this := turn(time.Second, time.Millisecond, 10*time.Millisecond, 10).plus(turn(time.Second, time.Millisecond, 30*time.Millisecond, 99))

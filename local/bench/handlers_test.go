@@ -19,6 +19,8 @@ import (
 	"github.com/eurekaless/registry/functions/handlers"
 	"github.com/eurekaless/registry/storage"
 	"github.com/eurekaless/registry/storage/memory"
+
+	"github.com/eurekaless/registry/local/bench/process"
 )
 
 // BenchmarkHandlers measures the Lambda handlers, event JSON in and answer JSON
@@ -130,9 +132,9 @@ func (s *stage) measure(b *testing.B, h handler, r func(i int) request) {
 // went by.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
-	used, err := readProcess(os.Getpid())
+	used, err := process.Of(os.Getpid())
 	require.NoError(b, err)
-	return used.processor
+	return used.Processor
 }
 
 // event is the request as an HTTP API hands it on.

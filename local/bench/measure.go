@@ -12,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/eurekaless/registry/local/bench/process"
 )
 
 // server is a server that is measured, and the connections to it.
@@ -61,14 +63,9 @@ type result struct {
 	firstFailed error
 	// body is the length of the last answer's body, in bytes.
 	body int
-	// server is nil where its process is not known.
-	server *usage
-}
-
-// usage is a server's processor time in the phase, and its memory after it.
-type usage struct {
-	processor time.Duration
-	resident  int64
+	// server is what its process used in the phase; nil where that is not
+	// known.
+	server *process.Usage
 }
 
 func (r result) String() string {
@@ -76,7 +73,7 @@ func (r result) String() string {
 		r.name, r.rate(), r.quantile(0.5), r.quantile(0.99), r.failed, r.body)
 	if r.server != nil {
 		line += fmt.Sprintf("  server: %.0f us of processor a request, %d MiB resident",
-			r.processor(), r.server.resident>>20)
+			r.processor(), r.server.Resident>>20)
 	}
 	if r.firstFailed != nil {
 		line += "  first failure: " + r.firstFailed.Error()
@@ -89,7 +86,7 @@ func (r result) rate() float64 { return float64(len(r.times)) / r.took.Seconds()
 
 // processor is the server's time for a request, in microseconds.
 func (r result) processor() float64 {
-	return float64(r.server.processor.Microseconds()) / float64(len(r.times))
+	return float64(r.server.Processor.Microseconds()) / float64(len(r.times))
 }
 
 // quantile is in milliseconds.
@@ -107,7 +104,7 @@ func measure(ctx context.Context, o options, p phase, s *server) (result, error)
 			return result{}, fmt.Errorf("the first request: %w", err)
 		}
 	}
-	before, err := readProcess(s.pid)
+	before, err := s.usage()
 	if err != nil {
 		return result{}, err
 	}
@@ -118,14 +115,24 @@ func measure(ctx context.Context, o options, p phase, s *server) (result, error)
 	if len(r.times) == 0 {
 		return r, fmt.Errorf("%w: %w", errAllFailed, r.firstFailed)
 	}
-	after, err := readProcess(s.pid)
+	after, err := s.usage()
 	if err != nil {
 		return r, err
 	}
 	if s.pid != 0 {
-		r.server = &usage{processor: after.processor - before.processor, resident: after.resident}
+		used := after.Since(before)
+		r.server = &used
 	}
 	return r, nil
+}
+
+// usage returns what the server's process has used so far; nothing where that
+// is not known.
+func (s *server) usage() (process.Usage, error) {
+	if s.pid == 0 {
+		return process.Usage{}, nil
+	}
+	return process.Of(s.pid)
 }
 
 // askAll lets the workers ask until the phase is over.

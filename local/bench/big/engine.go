@@ -34,7 +34,7 @@ type engine struct {
 	tables func(cfg boot.Config, usage func(context.Context, dynamodb.Usage)) (storage.Tables, error)
 	// follow brings changes to the readers until the context ends.
 	follow func(ctx context.Context, parts *boot.Parts) error
-	// pid is its process; 0: this one.
+	// pid is its process, which may be this one.
 	pid  int
 	stop func() error
 }
@@ -85,6 +85,7 @@ func (o options) turnEngine(ctx context.Context) (*engine, error) {
 func inMemory() *engine {
 	store := memory.New(memory.Config{})
 	return &engine{
+		pid: os.Getpid(),
 		tables: func(boot.Config, func(context.Context, dynamodb.Usage)) (storage.Tables, error) {
 			return storage.Tables{LeaseTable: store, DeltaTable: store}, nil
 		},

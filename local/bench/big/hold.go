@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/functions/boot"
+	"github.com/eurekaless/registry/local/bench/process"
 	"github.com/eurekaless/registry/local/pump"
 	"github.com/eurekaless/registry/storage"
 	"github.com/eurekaless/registry/storage/dynamodb"
@@ -114,8 +116,12 @@ var errMemory = errors.New("the engine takes more memory than it may")
 // watch ends everything when the engine takes too much memory.
 func (h *held) watch(ctx context.Context) error {
 	for sleep(ctx, 2*time.Second) {
-		if used := readUsage(h.engine.pid).resident; used > h.o.memory {
-			return fmt.Errorf("%w: %d MiB", errMemory, used>>20)
+		used, err := process.Of(h.engine.pid)
+		if err != nil {
+			return fmt.Errorf("the engine: %w", err)
+		}
+		if used.Resident > h.o.memory {
+			return fmt.Errorf("%w: %d MiB", errMemory, used.Resident>>20)
 		}
 	}
 	return nil
@@ -156,8 +162,15 @@ func (h *held) hold(ctx context.Context) error {
 // load sends requests and prints what they held, and what engine and functions
 // used meanwhile.
 func (h *held) load(ctx context.Context, name string, rate float64, count int, length time.Duration, send func(context.Context, int) error) error {
-	engine, functions := readUsage(h.engine.pid), readUsage(0)
+	before, err := h.usage()
+	if err != nil {
+		return err
+	}
 	l := paced(ctx, name, h.o.workers, rate, count, length, send)
+	after, err := h.usage()
+	if err != nil {
+		return err
+	}
 	done := len(l.late)
 	if l.failed > 0 {
 		h.failed = fmt.Errorf("%s: %d of %d failed: %w", name, l.failed, done+l.failed, l.first)
@@ -165,12 +178,28 @@ func (h *held) load(ctx context.Context, name string, rate float64, count int, l
 	if count > 0 && h.failed != nil {
 		return h.failed
 	}
-	fmt.Fprintf(h.out, "%s\n  functions and load: %s", l, readUsage(0).since(functions, done))
-	if h.engine.pid != 0 {
-		fmt.Fprintf(h.out, "; engine: %s", readUsage(h.engine.pid).since(engine, done))
+	fmt.Fprintf(h.out, "%s\n  functions and load: %s", l, each(after.functions.Since(before.functions), done))
+	if h.engine.pid != os.Getpid() {
+		fmt.Fprintf(h.out, "; engine: %s", each(after.engine.Since(before.engine), done))
 	}
 	fmt.Fprintln(h.out)
 	return ctx.Err()
+}
+
+// usage is what was used so far, by this process and the engine's.
+type usage struct{ functions, engine process.Usage }
+
+func (h *held) usage() (u usage, err error) {
+	if u.functions, err = process.Of(os.Getpid()); err != nil {
+		return u, err
+	}
+	u.engine, err = process.Of(h.engine.pid)
+	return u, err
+}
+
+// each describes what so many requests used.
+func each(used process.Usage, requests int) string {
+	return fmt.Sprintf("%.0f us of processor a request, %d MiB resident", float64(used.Processor.Microseconds())/float64(max(1, requests)), used.Resident>>20)
 }
 
 // send asks the write function.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"math"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -18,6 +19,7 @@ import (
 	"github.com/eurekaless/registry/core/published"
 	"github.com/eurekaless/registry/core/readcache"
 	"github.com/eurekaless/registry/functions/boot"
+	"github.com/eurekaless/registry/local/bench/process"
 	"github.com/eurekaless/registry/storage"
 	"github.com/eurekaless/registry/storage/dynamodb"
 )
@@ -88,7 +90,11 @@ func (t *turning) load(ctx context.Context, cfg boot.Config, from readcache.Sour
 		}
 		t.caches = append(t.caches, c)
 	}
-	fmt.Fprintf(t.out, "all loaded, %d MiB resident\n", readUsage(0).resident>>20)
+	used, err := process.Of(os.Getpid())
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(t.out, "all loaded, %d MiB resident\n", used.Resident>>20)
 	return nil
 }
 
