@@ -35,7 +35,8 @@ func RoundRobin() Picker {
 
 // Pick returns a usable instance behind a name, which is a VIP address or an
 // application, in any case: one of the nearest, chosen by [Config.Picker]. It
-// returns [ErrNoUsableInstance] when there is none.
+// returns [ErrNoUsableInstance] when there is none. The instance is a [View]'s:
+// callers must not change it.
 func (c *Client) Pick(name string) (*eureka.InstanceInfo, error) {
 	p := c.View().named(name)
 	if len(p.members) == 0 {
