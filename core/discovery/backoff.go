@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"math"
 	"math/rand/v2"
 	"time"
 )
@@ -28,8 +29,9 @@ func (b *backoff) pause() time.Duration {
 	if b.failures == 0 {
 		return b.base
 	}
-	longest := longestPause * b.base
-	pause := b.base
+	base := min(b.base, math.MaxInt64/(2*longestPause)) // 14 years, so that doubling does not overflow
+	longest := longestPause * base
+	pause := base
 	for n := 0; n < b.failures && pause < longest; n++ {
 		pause *= 2
 	}

@@ -3,6 +3,7 @@ package discovery
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -215,9 +216,17 @@ func (e *environment) integer(dst *int, name string) {
 	*dst = n
 }
 
+// seconds reads a duration, which in Java is an int.
 func (e *environment) seconds(dst *time.Duration, name string) {
-	n := int(*dst / time.Second)
-	e.integer(&n, name)
+	value, ok := e.get(name)
+	if !ok {
+		return
+	}
+	n, err := strconv.ParseInt(value, 10, 32)
+	if err != nil {
+		e.faults = append(e.faults, fmt.Errorf("%s must be a whole number of seconds, at most %d", name, math.MaxInt32))
+		return
+	}
 	*dst = time.Duration(n) * time.Second
 }
 

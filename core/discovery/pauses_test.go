@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -24,6 +25,14 @@ func TestBackoffDoublesUpToTenTimes(t *testing.T) {
 		pause := b.next()
 		assert.LessOrEqual(t, pause, multiple*time.Minute)
 		assert.GreaterOrEqual(t, pause, multiple*time.Minute*3/4)
+	}
+}
+
+func TestBackoffOfAnEndlessPause(t *testing.T) {
+	b := backoff{base: math.MaxInt64}
+	assert.Positive(t, b.next())
+	for range 10 {
+		assert.Positive(t, b.next())
 	}
 }
 
