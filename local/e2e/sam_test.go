@@ -109,7 +109,9 @@ func (s *samRun) kill(t *testing.T) {
 
 // endsWholly: no process and no container is left.
 func (s *samRun) endsWholly(t *testing.T) {
-	require.Len(t, containers(t), 4, "a container for each function")
+	// SAM may have more: it loses sight of one now and then. This is one that it never knew.
+	strayContainer(t)
+	require.GreaterOrEqual(t, len(containers(t)), 5, "a container for each function, and the stray one")
 	group := -s.cmd.Process.Pid
 	require.NoError(t, syscall.Kill(group, syscall.SIGINT))
 	select {
@@ -221,6 +223,17 @@ func containers(t *testing.T) []string {
 	ids, err := exec.Command("docker", args...).Output()
 	require.NoError(t, err, "docker ps")
 	return strings.Fields(string(ids))
+}
+
+// strayContainer makes a container as SAM makes them.
+func strayContainer(t *testing.T) {
+	t.Helper()
+	code, err := filepath.Abs("../../.aws-sam/build/WriteFunction")
+	require.NoError(t, err)
+	image, err := exec.Command("docker", "inspect", "--format", "{{.Image}}", containers(t)[0]).Output()
+	require.NoError(t, err, "docker inspect")
+	output, err := exec.Command("docker", "create", "--volume", code+":/var/task:ro", strings.TrimSpace(string(image)), "bootstrap").CombinedOutput()
+	require.NoError(t, err, "docker create: %s", output)
 }
 
 func removeContainers(t *testing.T) {
