@@ -74,6 +74,8 @@ func startStock(t *testing.T) *process {
 		"--eureka.server.useReadOnlyResponseCache=false",
 		fmt.Sprintf("--eureka.server.eviction-interval-timer-in-ms=%d", passes.Milliseconds()),
 		"--eureka.server.enable-self-preservation=false",
+		// A list that was being made while something changed stays for this long, three minutes by default.
+		"--eureka.server.response-cache-auto-expiration-in-seconds=1",
 		// Its only peer is itself: by default it passes everything on to port 8761.
 		"--eureka.instance.hostname=127.0.0.1", "--eureka.client.service-url.defaultZone=http://" + address + "/eureka/",
 		"--logging.level.root=warn",
