@@ -203,44 +203,36 @@ func items(list string) []string {
 	return out
 }
 
-func (e *environment) integer(dst *int, name string) {
-	value, ok := e.get(name)
+// setting reads a variable. What cannot be parsed is a fault, of which kind is
+// what it must be.
+func setting[T any](e *environment, dst *T, name, kind string, parse func(string) (T, error)) {
+	text, ok := e.get(name)
 	if !ok {
 		return
 	}
-	n, err := strconv.Atoi(value)
+	value, err := parse(text)
 	if err != nil {
-		e.faults = append(e.faults, fmt.Errorf("%s must be a whole number", name))
+		e.faults = append(e.faults, fmt.Errorf("%s must be %s", name, kind))
 		return
 	}
-	*dst = n
+	*dst = value
+}
+
+func (e *environment) integer(dst *int, name string) {
+	setting(e, dst, name, "a whole number", strconv.Atoi)
 }
 
 // seconds reads a duration, which in Java is an int.
 func (e *environment) seconds(dst *time.Duration, name string) {
-	value, ok := e.get(name)
-	if !ok {
-		return
-	}
-	n, err := strconv.ParseInt(value, 10, 32)
-	if err != nil {
-		e.faults = append(e.faults, fmt.Errorf("%s must be a whole number of seconds, at most %d", name, math.MaxInt32))
-		return
-	}
-	*dst = time.Duration(n) * time.Second
+	kind := fmt.Sprintf("a whole number of seconds, at most %d", math.MaxInt32)
+	setting(e, dst, name, kind, func(text string) (time.Duration, error) {
+		n, err := strconv.ParseInt(text, 10, 32)
+		return time.Duration(n) * time.Second, err
+	})
 }
 
 func (e *environment) boolean(dst *bool, name string) {
-	value, ok := e.get(name)
-	if !ok {
-		return
-	}
-	b, err := strconv.ParseBool(strings.ToLower(value))
-	if err != nil {
-		e.faults = append(e.faults, fmt.Errorf("%s must be true or false", name))
-		return
-	}
-	*dst = b
+	setting(e, dst, name, "true or false", func(text string) (bool, error) { return strconv.ParseBool(strings.ToLower(text)) })
 }
 
 // switchedOff reports whether a variable is set to false.

@@ -17,10 +17,9 @@ import (
 	"github.com/eurekaless/registry/functions/boot"
 	"github.com/eurekaless/registry/functions/gateway"
 	"github.com/eurekaless/registry/functions/handlers"
+	"github.com/eurekaless/registry/local/bench/process"
 	"github.com/eurekaless/registry/storage"
 	"github.com/eurekaless/registry/storage/memory"
-
-	"github.com/eurekaless/registry/local/bench/process"
 )
 
 // BenchmarkHandlers measures the Lambda handlers, event JSON in and answer JSON

@@ -72,8 +72,7 @@ func (r result) String() string {
 	line := fmt.Sprintf("%-10s %8.0f/s  p50 %7.2f ms  p99 %7.2f ms  failed %d  body %d bytes",
 		r.name, r.rate(), r.quantile(0.5), r.quantile(0.99), r.failed, r.body)
 	if r.server != nil {
-		line += fmt.Sprintf("  server: %.0f us of processor a request, %d MiB resident",
-			r.processor(), r.server.Resident>>20)
+		line += "  server: " + r.server.Each(len(r.times))
 	}
 	if r.firstFailed != nil {
 		line += "  first failure: " + r.firstFailed.Error()

@@ -178,9 +178,9 @@ func (h *held) load(ctx context.Context, name string, rate float64, count int, l
 	if count > 0 && h.failed != nil {
 		return h.failed
 	}
-	fmt.Fprintf(h.out, "%s\n  functions and load: %s", l, each(after.functions.Since(before.functions), done))
+	fmt.Fprintf(h.out, "%s\n  functions and load: %s", l, after.functions.Since(before.functions).Each(done))
 	if h.engine.pid != os.Getpid() {
-		fmt.Fprintf(h.out, "; engine: %s", each(after.engine.Since(before.engine), done))
+		fmt.Fprintf(h.out, "; engine: %s", after.engine.Since(before.engine).Each(done))
 	}
 	fmt.Fprintln(h.out)
 	return ctx.Err()
@@ -195,11 +195,6 @@ func (h *held) usage() (u usage, err error) {
 	}
 	u.engine, err = process.Of(h.engine.pid)
 	return u, err
-}
-
-// each describes what so many requests used.
-func each(used process.Usage, requests int) string {
-	return fmt.Sprintf("%.0f us of processor a request, %d MiB resident", float64(used.Processor.Microseconds())/float64(max(1, requests)), used.Resident>>20)
 }
 
 // send asks the write function.

@@ -36,6 +36,12 @@ func (u Usage) Since(before Usage) Usage {
 	return Usage{Processor: u.Processor - before.Processor, Resident: u.Resident}
 }
 
+// Each describes what was used, the processor time for each of so many
+// requests.
+func (u Usage) Each(requests int) string {
+	return fmt.Sprintf("%.0f us of processor a request, %d MiB resident", float64(u.Processor.Microseconds())/float64(max(1, requests)), u.Resident>>20)
+}
+
 // parse reads /proc/PID/stat. The command's name, in brackets, may hold
 // anything; the fields after it are counted from 3.
 func parse(stat []byte) (Usage, error) {
