@@ -27,7 +27,7 @@ var allowed = map[string][]string{
 	"core/published":  {"core/eureka"},
 	"core/delta":      {"core/eureka", "core/lease"},
 	"core/wire":       {"core/eureka"},
-	"core/registry":   {"core/eureka", "core/lease"},
+	"core/registry":   {"core/eureka", "core/lease", "core/wire"},
 	"core/eviction":   {"core/eureka", "core/lease", "core/delta", "core/published", "core/registry"},
 	"core/readcache":  {"core/eureka", "core/lease", "core/delta", "core/published", "core/wire", "github.com/klauspost/compress"},
 	"core/dashboard":  {"core/dashboard", "core/eureka", "core/published"},

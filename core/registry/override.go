@@ -71,6 +71,9 @@ func (r *Registry) AddMetadata(ctx context.Context, key eureka.Key, entries map[
 		if r.maxMetadata > 0 && len(changed.Metadata) > r.maxMetadata {
 			return Update{}, false, eureka.TooLargef("metadata", "more than %d entries", r.maxMetadata)
 		}
+		if err := r.checkSize(&changed); err != nil {
+			return Update{}, false, err
+		}
 		return Update{
 			Key: l.Key, IfVersion: l.Version, Instance: &changed,
 			Status: l.Status, Overridden: l.Overridden, Action: eureka.Added,

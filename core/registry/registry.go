@@ -11,6 +11,7 @@ import (
 
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/lease"
+	"github.com/eurekaless/registry/core/wire"
 )
 
 // DefaultOverrideKept is how long an override outlives an eviction.
@@ -31,6 +32,9 @@ type Config struct {
 	OverrideKept time.Duration
 	// MaxMetadata is how many metadata entries an instance may have; 0: any.
 	MaxMetadata int
+	// MaxInstance is how large an instance may be, in bytes, see
+	// [wire.Exceeds]; 0: any size.
+	MaxInstance int
 	// MaxInstances is how many instances an application may have; 0: any. Some
 	// more get in when many register at the same moment.
 	MaxInstances int
@@ -44,6 +48,7 @@ type Registry struct {
 	now          func() time.Time
 	overrideKept time.Duration
 	maxMetadata  int
+	maxInstance  int
 	maxInstances int
 	counter      Counter
 }
@@ -52,6 +57,7 @@ type Registry struct {
 func New(cfg Config) *Registry {
 	r := &Registry{
 		store: cfg.Store, now: cfg.Now, overrideKept: cfg.OverrideKept, maxMetadata: cfg.MaxMetadata,
+		maxInstance:  cfg.MaxInstance,
 		maxInstances: cfg.MaxInstances, counter: cfg.Counter,
 	}
 	if r.now == nil {
@@ -92,14 +98,26 @@ func (r *Registry) get(ctx context.Context, key eureka.Key) (*lease.Lease, error
 // Register takes a registration: an override that the instance has wins over
 // its own word; a stored registration with a newer dirty timestamp is renewed
 // and kept, and that is a success too. It returns an eureka.ErrTooLarge for a
-// new instance of an application that has as many as it may have.
+// new instance of an application that has as many as it may have, and for an
+// instance that is larger than one may be.
 func (r *Registry) Register(ctx context.Context, info *eureka.InstanceInfo) error {
-	err := r.makeRoom(ctx, info.Key())
+	err := r.checkSize(info)
+	if err == nil {
+		err = r.makeRoom(ctx, info.Key())
+	}
 	if err == nil {
 		err = r.register(ctx, r.newLease(info))
 	}
 	if err != nil {
 		return fmt.Errorf("register %s: %w", info.Key(), err)
+	}
+	return nil
+}
+
+// checkSize refuses an instance that is larger than one may be.
+func (r *Registry) checkSize(info *eureka.InstanceInfo) error {
+	if wire.Exceeds(info, r.maxInstance) {
+		return eureka.TooLargef("instance", "takes more than %d bytes in JSON or XML", r.maxInstance)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package registry_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/core/wire"
 	"github.com/eurekaless/registry/storage/memory"
 )
 
@@ -92,4 +94,49 @@ func TestACountThatFails(t *testing.T) {
 	c.err = eureka.ErrThrottled
 	assert.ErrorIs(t, r.Register(t.Context(), numbered("SHOP", 2)), eureka.ErrThrottled)
 	assert.NoError(t, r.Register(t.Context(), numbered("SHOP", 1)))
+}
+
+// TestAnInstanceGrowsToItsLimit: no way to write an instance makes it larger
+// than one may be, and what is refused changes nothing.
+func TestAnInstanceGrowsToItsLimit(t *testing.T) {
+	const limit = 100 << 10
+	text := func(n int) map[string]string { return map[string]string{"more": strings.Repeat("x", n)} }
+	with := func(metadata map[string]string) *eureka.InstanceInfo {
+		info := numbered("SHOP", 1)
+		info.Metadata = metadata
+		return info
+	}
+	key := numbered("SHOP", 1).Key()
+	for name, write := range map[string]func(r *registry.Registry, n int) error{
+		"registration": func(r *registry.Registry, n int) error { return r.Register(t.Context(), with(text(n))) },
+		"metadata":     func(r *registry.Registry, n int) error { return r.AddMetadata(t.Context(), key, text(n)) },
+		"batch": func(r *registry.Registry, n int) error {
+			return r.Replicate(t.Context(), []registry.Replicated{
+				{Key: key, Action: registry.ActionRegister, Instance: with(text(n))},
+			})[0].Err
+		},
+		"many small updates": func(r *registry.Registry, n int) error {
+			for part := range n / 1000 {
+				if err := r.AddMetadata(t.Context(), key, map[string]string{fmt.Sprint(part): strings.Repeat("x", 1000)}); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		"keys": func(r *registry.Registry, n int) error {
+			return r.AddMetadata(t.Context(), key, map[string]string{strings.Repeat(":", n/12): ""})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := registry.New(registry.Config{Store: memory.New(memory.Config{}), MaxInstance: limit})
+			require.NoError(t, r.Register(t.Context(), with(nil)))
+			require.NoError(t, write(r, limit-limit/10), "below the limit")
+			require.NoError(t, r.Register(t.Context(), with(nil)))
+
+			require.ErrorIs(t, write(r, limit+limit/10), eureka.ErrTooLarge)
+			got, err := r.Instance(t.Context(), key)
+			require.NoError(t, err)
+			assert.False(t, wire.Exceeds(got, limit))
+		})
+	}
 }

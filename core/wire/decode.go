@@ -18,6 +18,9 @@ import (
 // the application is the one that the request's path names is left to the
 // caller.
 func DecodeRegistration(f Format, body []byte, limits Limits) (*eureka.InstanceInfo, error) {
+	if err := limits.checkInstance(f, body); err != nil {
+		return nil, err
+	}
 	if f == XML {
 		return decodeXMLInstance(body, true, limits)
 	}

@@ -13,7 +13,17 @@ type Limits struct {
 	// MaxMetadata is the number of entries of the metadata, and of the data
 	// centre's; 0 means any.
 	MaxMetadata int
+	// MaxInstance is the size of an instance in bytes, see [Exceeds]. It bounds
+	// how many values the document of one instance may have; the size itself
+	// is checked where instances are written. 0 means any.
+	MaxInstance int
+	// MaxItems is the number of items of a batch of a peer; 0 means any.
+	MaxItems int
 }
+
+// maxVIPs is how many names a list of VIP addresses may have: each is looked up
+// when it is registered, and is a list of its own for readers.
+const maxVIPs = 100
 
 // draft is an instance while it is read, from either format. It knows the
 // fields, their defaults and what they may hold.
@@ -227,10 +237,15 @@ func (d *draft) put(m map[string]string, parent string, key []byte, v value) map
 	if m == nil {
 		m = make(map[string]string)
 	}
-	m[d.texts.get(key)] = d.texts.get(v.text)
-	if n := d.limits.MaxMetadata; n > 0 && len(m) > n && d.err == nil {
-		d.err = eureka.TooLargef(parent, "has more than %d entries", n)
+	if n := d.limits.MaxMetadata; n > 0 && len(m) >= n {
+		if _, replaced := m[string(key)]; !replaced {
+			if d.err == nil {
+				d.err = eureka.TooLargef(parent, "has more than %d entries", n)
+			}
+			return m
+		}
 	}
+	m[d.texts.get(key)] = d.texts.get(v.text)
 	return m
 }
 
@@ -245,6 +260,13 @@ func (d *draft) finish() (*eureka.InstanceInfo, error) {
 	} {
 		if strings.TrimSpace(required.text) == "" {
 			d.fail(field{name: required.name}, "is missing")
+		}
+	}
+	for _, list := range []struct{ name, text string }{
+		{"vipAddress", i.VIPAddress}, {"secureVipAddress", i.SecureVIPAddress},
+	} {
+		if strings.Count(list.text, ",") >= maxVIPs && d.err == nil {
+			d.err = eureka.TooLargef(list.name, "has more than %d names", maxVIPs)
 		}
 	}
 	if !d.located {

@@ -87,8 +87,14 @@ func (d *draft) integer(f field, v value, lowest, highest, otherwise int64) int6
 // exactFloat is where floating-point numbers end to tell whole numbers apart.
 const exactFloat = 1 << 53
 
+// maxNumber is the length of the longest text that is read as a number.
+const maxNumber = 64
+
 func parseInteger(text []byte) (int64, bool) {
 	text = bytes.TrimSpace(text)
+	if len(text) > maxNumber {
+		return 0, false
+	}
 	if n, err := strconv.ParseInt(string(text), 10, 64); err == nil {
 		return n, true
 	}

@@ -38,6 +38,9 @@ type ReplicationResult struct {
 // read as a registration, see [DecodeRegistration]. An error means that the
 // body is no batch at all.
 func DecodeReplication(body []byte, limits Limits) ([]ReplicationItem, error) {
+	if err := limits.checkBatch(body); err != nil {
+		return nil, err
+	}
 	c, err := newCursor(body, "replicationList")
 	if err != nil {
 		return nil, err
@@ -47,6 +50,9 @@ func DecodeReplication(body []byte, limits Limits) ([]ReplicationItem, error) {
 	}
 	items := []ReplicationItem{}
 	for c.more(']') {
+		if n := limits.MaxItems; n > 0 && len(items) == n {
+			return nil, eureka.TooLargef("replicationList", "has more than %d items", n)
+		}
 		items = append(items, readJSONItem(c, limits))
 	}
 	return items, nil

@@ -36,9 +36,6 @@ func (e *element) value() value {
 	return value{text: e.text, parts: len(e.children) > 0}
 }
 
-// maxXMLDepth is far deeper than any document of the protocol.
-const maxXMLDepth = 32
-
 // newXMLReader returns a reader of what is inside the root element.
 func newXMLReader(body []byte, root string) (*xmlReader, error) {
 	body = bytes.TrimPrefix(body, byteOrderMark)
@@ -112,8 +109,8 @@ func (r *xmlReader) children(parent string, read func(name string, attributes []
 // element reads the rest of an element that was begun.
 func (r *xmlReader) element(name string, attributes []attribute, depth int) (element, error) {
 	e := element{name: name, attributes: attributes}
-	if depth > maxXMLDepth {
-		return e, eureka.TooLargef("body", "has elements more than %d deep", maxXMLDepth)
+	if depth > maxDepth {
+		return e, eureka.TooLargef("body", "has elements more than %d deep", maxDepth)
 	}
 	for {
 		token, err := r.inside(name)

@@ -38,6 +38,11 @@ type Config struct {
 	MaxBody int64
 	// MaxMetadata is how many metadata entries an instance may have.
 	MaxMetadata int
+	// MaxInstance is the largest instance in bytes, as it is in lists; readers
+	// skip larger ones.
+	MaxInstance int
+	// MaxBatch is how many operations a peer may send in one request.
+	MaxBatch int
 	// MaxInstances is how many instances an application may have; 0: any.
 	MaxInstances int
 	// Region is shown on the status page; AWSRegion is where the tables are.

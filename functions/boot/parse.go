@@ -73,6 +73,33 @@ func count(at func(*Config) *int) setter {
 	})
 }
 
+// atLeastOne reads numbers that may not be 0.
+func atLeastOne(at func(*Config) *int) setter {
+	return field(at, func(s string) (int, error) {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < 1 {
+			return 0, errors.New("not a whole number of 1 or more")
+		}
+		return n, nil
+	})
+}
+
+// maxInstance is the largest REGISTRY_MAX_INSTANCE, which is what the stored
+// form of an instance can hold.
+const maxInstance = 1 << 20
+
+func instanceSize(c *Config, text string) error {
+	var bytes int64
+	if err := size(func(*Config) *int64 { return &bytes })(c, text); err != nil {
+		return err
+	}
+	if bytes > maxInstance {
+		return errors.New("more than 1MiB")
+	}
+	c.MaxInstance = int(bytes)
+	return nil
+}
+
 func ratio(at func(*Config) *float64) setter {
 	return field(at, func(s string) (float64, error) {
 		f, err := strconv.ParseFloat(s, 64)

@@ -151,13 +151,13 @@ func (p *Parts) api(cache *readcache.Cache) http.Handler {
 	cfg := httpapi.Config{
 		Registry: registry.New(registry.Config{
 			Store: p.Tables, Now: p.Now,
-			OverrideKept: p.Config.OverrideKept, MaxMetadata: p.Config.MaxMetadata,
+			OverrideKept: p.Config.OverrideKept, MaxMetadata: p.Config.MaxMetadata, MaxInstance: p.Config.MaxInstance,
 			MaxInstances: p.Config.MaxInstances, Counter: p.Tables,
 		}),
 		Cache:   cache,
 		Gate:    p.gate(),
 		Limiter: p.Limiter,
-		Limits:  wire.Limits{MaxMetadata: p.Config.MaxMetadata},
+		Limits:  wire.Limits{MaxMetadata: p.Config.MaxMetadata, MaxInstance: p.Config.MaxInstance, MaxItems: p.Config.MaxBatch},
 		MaxBody: p.Config.MaxBody,
 		Fits:    p.Fits,
 
