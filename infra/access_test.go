@@ -13,11 +13,12 @@ import (
 )
 
 // TestMutualTLSHasNoWayAround: where client certificates are demanded, the API's
-// own name, which demands none, is off, and there is no streaming URL (TestRules).
+// own name, which demands none, is off, and there is no other entry (TestRules).
 func TestMutualTLSHasNoWayAround(t *testing.T) {
-	assert.Equal(t, []any{"HasTruststore", object{"TruststoreUri": object{"Ref": "TruststoreUri"}}, object{"Ref": "AWS::NoValue"}},
-		list(t, properties(t, "Domain"), "MutualTlsAuthentication", "Fn::If"))
-	off := list(t, properties(t, "PublicApi"), "DisableExecuteApiEndpoint", "Fn::If")
+	branches := list(t, properties(t, "Domain"), "MutualTlsAuthentication", "Fn::If")
+	assert.Equal(t, "HasTruststore", branches[0])
+	assert.Equal(t, object{"Ref": "TruststoreUri"}, at(t, branches[1], "TruststoreUri"))
+	off := list(t, properties(t, "HttpApi"), "DisableExecuteApiEndpoint", "Fn::If")
 	require.Equal(t, "HasDomain", off[0])
 	assert.Equal(t, []any{"true", "false"}, off[1:])
 	for _, configuration := range list(t, properties(t, "Domain"), "DomainNameConfigurations") {
@@ -25,22 +26,12 @@ func TestMutualTLSHasNoWayAround(t *testing.T) {
 	}
 }
 
-// TestPrivateGateway: only the named endpoints reach it.
-func TestPrivateGateway(t *testing.T) {
-	api := properties(t, "PrivateApi")
-	assert.Equal(t, "PRIVATE", text(t, api, "EndpointConfiguration", "Type"))
-	statements := list(t, api, "DefinitionBody", "x-amazon-apigateway-policy", "Statement")
-	require.Len(t, statements, 1)
-	assert.Equal(t, "Allow", text(t, statements[0], "Effect"))
-	assert.Equal(t, object{"StringEquals": object{"aws:SourceVpce": object{"Ref": "VpcEndpointIds"}}}, at(t, statements[0], "Condition"))
-}
-
 // TestRolesReachTheirSecretAlone: the functions that ask for credentials may
 // read them, the others may not, and no role may do anything to everything but
 // what has no narrower form.
 func TestRolesReachTheirSecretAlone(t *testing.T) {
 	wide := map[string]bool{"dynamodb:ListStreams": true, "xray:PutTraceSegments": true, "xray:PutTelemetryRecords": true}
-	for role, secret := range map[string]bool{"WriteRole": true, "ReadRole": true, "StreamRole": false, "EvictRole": false} {
+	for role, secret := range map[string]bool{"WriteRole": true, "ReadRole": true, "ApiRole": true, "StreamRole": false, "EvictRole": false} {
 		found := false
 		for _, s := range statementsOf(t, role) {
 			for _, action := range actionsOf(t, s) {
