@@ -74,11 +74,15 @@ func (r *Registry) clock() time.Time { return r.now().Truncate(time.Millisecond)
 
 // Instance reads one instance from the table itself, strongly consistent: an
 // instance sees its own registration at once. It returns
-// eureka.ErrLeaseNotFound when there is none.
+// eureka.ErrLeaseNotFound when there is none, and eureka.ErrCorrupt for one that
+// is larger than an instance may be: lists leave it out, too.
 func (r *Registry) Instance(ctx context.Context, key eureka.Key) (*eureka.InstanceInfo, error) {
 	l, err := r.get(ctx, key)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", key, err)
+	}
+	if err := r.checkSize(l.Instance); err != nil {
+		return nil, fmt.Errorf("read %s: %w: %v", key, eureka.ErrCorrupt, err)
 	}
 	return l.Effective(), nil
 }

@@ -81,6 +81,7 @@ func Tables(client dynamodb.API, cfg Config, log *slog.Logger, meter handlers.Me
 	store := dynamodb.New(client, dynamodb.Config{
 		LeaseTable: cfg.LeaseTable, DeltaTable: cfg.DeltaTable,
 		Retention: cfg.DeltaRetention, TTLGrace: cfg.TTLGrace, OverrideKept: cfg.OverrideKept,
+		MaxInstance:      cfg.MaxInstance,
 		ConsistentDeltas: cfg.CacheRefresh == 0,
 		Logger:           log,
 	})

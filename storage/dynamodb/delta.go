@@ -101,7 +101,8 @@ func sequence(position string) string {
 
 // Deltas implements [eviction.Deltas] and [readcache.Source]: half a read unit
 // for each bucket of 10 s and each 4 KB in it (with [Config.ConsistentDeltas]
-// a whole one). Rows that cannot be understood are reported and left out.
+// a whole one). Rows that cannot be understood, or whose instance is too large,
+// are reported and left out.
 func (s *Store) Deltas(ctx context.Context, since, until time.Time) ([]delta.Row, error) {
 	if oldest := until.Add(-maxWindow); since.Before(oldest) {
 		since = oldest
@@ -112,23 +113,25 @@ func (s *Store) Deltas(ctx context.Context, since, until time.Time) ([]delta.Row
 	}
 	first, last := bucket(from), bucket(to)
 	buckets := make([][]delta.Row, last-first+1)
+	skip := &skipped{store: s, what: "delta row"}
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(parallelQueries)
 	for i := range buckets {
 		group.Go(func() (err error) {
-			buckets[i], err = s.bucketRows(groupCtx, first+int64(i), from, to)
+			buckets[i], err = s.bucketRows(groupCtx, first+int64(i), from, to, skip)
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, fmt.Errorf("read deltas: %w", classify(ctx, err))
 	}
+	skip.end(ctx)
 	return slices.Concat(buckets...), nil
 }
 
 // bucketRows returns the rows of a bucket with from <= Written <= to, in epoch
 // milliseconds. Its errors are the SDK's.
-func (s *Store) bucketRows(ctx context.Context, bucket, from, to int64) ([]delta.Row, error) {
+func (s *Store) bucketRows(ctx context.Context, bucket, from, to int64, skip *skipped) ([]delta.Row, error) {
 	in := &dynamodb.QueryInput{
 		TableName:                 &s.cfg.DeltaTable,
 		KeyConditionExpression:    aws.String("#partition = :partition"),
@@ -144,8 +147,11 @@ func (s *Store) bucketRows(ctx context.Context, bucket, from, to int64) ([]delta
 		}
 		for _, i := range out.Items {
 			row, err := decodeRow(i)
+			if err == nil {
+				err = s.checkSize(row.Instance)
+			}
 			if err != nil {
-				s.log.ErrorContext(ctx, "delta row skipped", "position", textOf(i, AttrPosition), "error", err)
+				skip.add(ctx, err, "position", textOf(i, AttrPosition))
 				continue
 			}
 			if written := row.Written.UnixMilli(); written >= from && written <= to {

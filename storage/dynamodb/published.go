@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -41,7 +42,7 @@ func (s *Store) Snapshot(ctx context.Context) (*published.Snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read snapshot: %w", err)
 	}
-	entries, err := decodeParts(d.parts)
+	entries, err := s.decodeParts(ctx, d.parts)
 	if err != nil {
 		s.log.ErrorContext(ctx, "snapshot cannot be used", "error", err)
 		return nil, fmt.Errorf("%w: %w", eureka.ErrNoSnapshot, err)
@@ -49,19 +50,24 @@ func (s *Store) Snapshot(ctx context.Context) (*published.Snapshot, error) {
 	return &published.Snapshot{Began: d.began, Entries: entries}, nil
 }
 
-// decodeParts decodes the chunks of a snapshot on all processors.
-func decodeParts(parts [][]byte) ([]published.Entry, error) {
+// decodeParts decodes the chunks of a snapshot on all processors, one chunk at
+// a time on each. Instances that are too large are reported and left out.
+func (s *Store) decodeParts(ctx context.Context, parts [][]byte) ([]published.Entry, error) {
 	chunks := make([][]published.Entry, len(parts))
+	skip := &skipped{store: s, what: "snapshot entry"}
 	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, part := range parts {
-		group.Go(func() (err error) {
-			chunks[i], err = instancecodec.DecodeChunk(part)
+		group.Go(func() error {
+			entries, err := instancecodec.DecodeChunk(part)
+			chunks[i] = s.fitting(ctx, entries, skip)
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, err
 	}
+	skip.end(ctx)
 	count := 0
 	for _, c := range chunks {
 		count += len(c)

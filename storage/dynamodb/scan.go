@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync/atomic"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -13,34 +12,29 @@ import (
 	"github.com/eurekaless/registry/core/lease"
 )
 
-// maxCorruptLogged bounds the lines about corrupt leases of one scan.
-const maxCorruptLogged = 10
-
 // Scan implements [eviction.Store] and [readcache.Source]: a read unit for each
 // 4 KB of the table, and at least one for each segment. Each segment reads its
-// pages of 1 MB one after another. Leases that cannot be understood are
-// reported and left out.
+// pages of 1 MB one after another. Leases that cannot be understood, or whose
+// instance is too large, are reported and left out.
 func (s *Store) Scan(ctx context.Context) ([]lease.Lease, error) {
 	segments := make([][]lease.Lease, s.cfg.ScanSegments)
-	var corrupt atomic.Int64
+	skip := &skipped{store: s, what: "lease"}
 	group, groupCtx := errgroup.WithContext(ctx)
 	for i := range segments {
 		group.Go(func() (err error) {
-			segments[i], err = s.scanSegment(groupCtx, i, &corrupt)
+			segments[i], err = s.scanSegment(groupCtx, i, skip)
 			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return nil, fmt.Errorf("scan leases: %w", classify(ctx, err))
 	}
-	if n := corrupt.Load(); n > maxCorruptLogged {
-		s.log.ErrorContext(ctx, "leases skipped", "count", n)
-	}
+	skip.end(ctx)
 	return slices.Concat(segments...), nil
 }
 
 // scanSegment returns the leases of one segment. Its errors are the SDK's.
-func (s *Store) scanSegment(ctx context.Context, segment int, corrupt *atomic.Int64) ([]lease.Lease, error) {
+func (s *Store) scanSegment(ctx context.Context, segment int, skip *skipped) ([]lease.Lease, error) {
 	in := &dynamodb.ScanInput{
 		TableName:      &s.cfg.LeaseTable,
 		ConsistentRead: aws.Bool(true),
@@ -56,10 +50,11 @@ func (s *Store) scanSegment(ctx context.Context, segment int, corrupt *atomic.In
 		leases = slices.Grow(leases, len(out.Items))
 		for _, i := range out.Items {
 			l, err := decodeLease(i)
+			if err == nil {
+				err = s.checkSize(l.Instance)
+			}
 			if err != nil {
-				if corrupt.Add(1) <= maxCorruptLogged {
-					s.log.ErrorContext(ctx, "lease skipped", "app", textOf(i, AttrApp), "id", textOf(i, AttrID), "error", err)
-				}
+				skip.add(ctx, err, "app", textOf(i, AttrApp), "id", textOf(i, AttrID))
 				continue
 			}
 			leases = append(leases, *l)

@@ -42,6 +42,10 @@ type Config struct {
 	// default 4. Each costs a read unit even when it is empty; 16 are right
 	// for 100,000 leases.
 	ScanSegments int
+	// MaxInstance is how large an instance may be that Scan, Deltas and
+	// Snapshot return, see [wire.Exceeds]; larger ones are reported and left
+	// out. 0: any size.
+	MaxInstance int
 	// ConsistentDeltas makes the reads of delta rows strongly consistent, at
 	// twice the read units: for readers that do not wait after a boundary.
 	ConsistentDeltas bool

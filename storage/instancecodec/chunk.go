@@ -131,3 +131,10 @@ func (c *cursor) entry() published.Entry {
 	}
 	return e
 }
+
+// Detached returns an instance of a chunk with texts of its own, so that it does
+// not keep the whole chunk in memory.
+func Detached(i *eureka.InstanceInfo) *eureka.InstanceInfo {
+	c := cursor{rest: string(appendRecord(nil, i))}
+	return c.instance()
+}

@@ -23,9 +23,9 @@ const (
 
 const (
 	// MaxInstance bounds an instance's record in bytes before compression.
-	MaxInstance = 4 << 20
+	MaxInstance = 1 << 20
 	// maxChunk bounds a chunk's body in bytes before compression.
-	maxChunk = 2 * MaxInstance
+	maxChunk = 8 << 20
 	// maxRatio is the most that DEFLATE can shrink anything by, rounded up: a
 	// length that promises more is a lie.
 	maxRatio = 1040

@@ -25,7 +25,7 @@
 // the decoder of this one stays. The items under testdata hold both to it.
 //
 // Decoders never panic, make no more of their input than [MaxInstance] and
-// twice that for a chunk, and return an error that is [eureka.ErrCorrupt] for
+// 8 MiB for a chunk, and return an error that is [eureka.ErrCorrupt] for
 // all they do not understand. The checksum is there because DEFLATE has none:
 // most damage would decode to another instance.
 package instancecodec
