@@ -48,6 +48,7 @@ const (
 	PutSnapshot   Operation = "put_snapshot"
 	Statistics    Operation = "statistics"
 	PutStatistics Operation = "put_statistics"
+	Claim         Operation = "claim"
 	Recent        Operation = "recent"
 	PutRecent     Operation = "put_recent"
 )

@@ -28,6 +28,8 @@ var (
 	ErrUnavailable = errors.New("store unavailable")
 	// ErrNoSnapshot: no usable snapshot is published.
 	ErrNoSnapshot = errors.New("no snapshot")
+	// ErrPassClaimed: another eviction pass has claimed this time.
+	ErrPassClaimed = errors.New("another pass has claimed this time")
 	// ErrUnauthenticated: the request has no credentials, or wrong ones.
 	ErrUnauthenticated = errors.New("credentials are missing or wrong")
 	// ErrForbidden: whoever sent the request may not do this.

@@ -29,6 +29,7 @@ type tables struct {
 
 	snapshot   *published.Snapshot
 	statistics published.Statistics
+	claim      published.Claim
 	recent     published.Recent
 	recentPuts int
 
@@ -275,6 +276,16 @@ func (t *tables) Statistics(ctx context.Context) (s published.Statistics, err er
 
 func (t *tables) PutStatistics(ctx context.Context, s published.Statistics) error {
 	return t.do(ctx, "PutStatistics", eureka.Key{}, func() error { t.statistics = s; return nil })
+}
+
+func (t *tables) Claim(ctx context.Context, c published.Claim) error {
+	return t.do(ctx, "Claim", eureka.Key{}, func() error {
+		if c.Conflicts(t.claim) {
+			return eureka.ErrPassClaimed
+		}
+		t.claim = c
+		return nil
+	})
 }
 
 func (t *tables) Recent(ctx context.Context) (r published.Recent, err error) {

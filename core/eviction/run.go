@@ -2,13 +2,15 @@ package eviction
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
+	mathrand "math/rand/v2"
 	"time"
 
 	"github.com/eurekaless/registry/core/delta"
+	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/published"
 )
@@ -17,9 +19,9 @@ import (
 const clockSkew = 10 * time.Second
 
 // Runner runs eviction passes. It holds no state between them and is safe for
-// concurrent use; passes of several runners at once do no harm, since each
-// eviction is conditional, rows are applied by version, and a publication
-// replaces the one before it as a whole.
+// concurrent use. Of several passes at once, by whichever runners, only the
+// one that claimed the time does anything, so that together they cannot exceed
+// the limit of a pass.
 type Runner struct {
 	cfg Config
 }
@@ -45,8 +47,10 @@ type Report struct {
 	Statistics published.Statistics
 	// Lateness is by how much the pass came late; see [Lateness].
 	Lateness time.Duration
-	// OnlyLooked says that no pass before this one was known, so that nothing
-	// was evicted.
+	// Skipped says that another pass had claimed this time. Nothing was done.
+	Skipped bool
+	// OnlyLooked says that no pass before this one was known, or that this one
+	// could not claim its time, so that nothing was evicted.
 	OnlyLooked bool
 	// Tombstones counts the tombstones found.
 	Tombstones int
@@ -72,9 +76,20 @@ type Report struct {
 //
 // The first pass of all, and one that cannot read the statistics of the pass
 // before, does not know how late it is and whether renewals were possible
-// meanwhile: it evicts nothing. An interval later the living have renewed.
+// meanwhile: it evicts nothing. An interval later the living have renewed. Nor
+// does a pass evict that could not claim its time, since another one might be
+// evicting.
 func (r *Runner) Run(ctx context.Context) (Report, error) {
-	began := r.clock()
+	claim := published.Claim{Pass: r.clock(), Apart: r.cfg.Interval / 2, Token: rand.Text()}
+	claimErr := r.cfg.Publications.Claim(ctx, claim)
+	if errors.Is(claimErr, eureka.ErrPassClaimed) {
+		r.cfg.Logger.InfoContext(ctx, "eviction pass skipped")
+		return Report{Skipped: true, Statistics: published.Statistics{Pass: claim.Pass}}, nil
+	}
+	if claimErr != nil {
+		claimErr = fmt.Errorf("claim pass: %w", claimErr)
+	}
+	began := claim.Pass
 	last, lastErr := r.cfg.Publications.Statistics(ctx)
 	if lastErr != nil {
 		last, lastErr = published.Statistics{}, fmt.Errorf("read statistics: %w", lastErr)
@@ -82,10 +97,10 @@ func (r *Runner) Run(ctx context.Context) (Report, error) {
 	leases, err := r.cfg.Store.Scan(ctx)
 	if err != nil {
 		return Report{OnlyLooked: true, Statistics: published.Statistics{Pass: began}},
-			errors.Join(lastErr, fmt.Errorf("scan leases: %w", err))
+			errors.Join(claimErr, lastErr, fmt.Errorf("scan leases: %w", err))
 	}
-	report := Report{Scanned: true, OnlyLooked: last.Pass.IsZero()}
-	if !report.OnlyLooked {
+	report := Report{Scanned: true, OnlyLooked: last.Pass.IsZero() || claimErr != nil}
+	if !last.Pass.IsZero() {
 		report.Lateness = Lateness(began, last.Pass, r.cfg.Interval)
 	}
 	plan := NewPlan(leases, began, r.cfg.Policy, report.Lateness, r.random())
@@ -98,7 +113,7 @@ func (r *Runner) Run(ctx context.Context) (Report, error) {
 		evictErr = r.evict(ctx, plan, &report)
 	}
 	report.Statistics.Evicted = report.Evicted
-	err = errors.Join(lastErr, evictErr, r.publish(ctx, leases, &report))
+	err = errors.Join(claimErr, lastErr, evictErr, r.publish(ctx, leases, &report))
 	r.log(ctx, &report, last.SelfPreservation)
 	return report, err
 }
@@ -178,4 +193,6 @@ func (r *Runner) clock() time.Time { return r.cfg.Now().Truncate(time.Millisecon
 
 // random returns a random source for one pass; sources are not safe for
 // concurrent use.
-func (r *Runner) random() *rand.Rand { return rand.New(rand.NewPCG(r.cfg.Seed(), r.cfg.Seed())) }
+func (r *Runner) random() *mathrand.Rand {
+	return mathrand.New(mathrand.NewPCG(r.cfg.Seed(), r.cfg.Seed()))
+}

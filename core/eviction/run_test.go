@@ -132,6 +132,7 @@ func TestFaults(t *testing.T) {
 		// without are the publications that the failing pass leaves out.
 		without []string
 	}{
+		{"Claim", outcome{entries: 40}, nil},
 		{"Statistics", outcome{entries: 40}, nil},
 		{"Scan", outcome{}, []string{"statistics", "snapshot", "recent"}},
 		{"Evict", outcome{failed: 5, entries: 40}, nil},
@@ -165,7 +166,7 @@ func TestFaults(t *testing.T) {
 				}
 
 				tables.before, tables.after = nil, nil
-				tables.advance(time.Second)
+				tables.advance(30 * time.Second)
 				_, err = runner.Run(background())
 				require.NoError(t, err)
 				assert.Empty(t, tables.unpublished())
@@ -302,4 +303,42 @@ func TestConfigValidate(t *testing.T) {
 	cfg.Store, cfg.Deltas, cfg.Publications = newTables(), newTables(), newTables()
 	_, err = eviction.New(cfg)
 	assert.NoError(t, err)
+}
+
+// TestPassesAtOnceShareOneLimit: a pass within another one, and one that
+// follows at once, evict nothing, so that the limit of a pass holds. Half an
+// interval later the next pass goes on.
+func TestPassesAtOnceShareOneLimit(t *testing.T) {
+	tables, dead := withDead(t, 25)
+	require.Len(t, dead, 5)
+	limit := func(c *eviction.Config) { c.Policy.RenewalThreshold = 0.9; c.Policy.MaxSilence = time.Minute }
+	runner := tables.runner(t, limit)
+	var reports []eviction.Report
+	run := func() {
+		report, err := runner.Run(background())
+		require.NoError(t, err)
+		reports = append(reports, report)
+	}
+	within := true
+	tables.before = func(_ context.Context, operation string, _ eureka.Key) error {
+		if operation == "Scan" && within {
+			within = false
+			run()
+		}
+		return nil
+	}
+	run()
+	run()
+	evicted := func() (n int) {
+		for _, r := range reports {
+			n += r.Evicted
+		}
+		return n
+	}
+	require.Len(t, reports, 3)
+	assert.Equal(t, []bool{true, false, true}, []bool{reports[0].Skipped, reports[1].Skipped, reports[2].Skipped})
+	assert.Equal(t, 3, evicted(), "25 - floor(0.9 * 25)")
+	tables.advance(30 * time.Second)
+	run()
+	assert.Equal(t, 5, evicted())
 }

@@ -41,6 +41,10 @@ type Publications interface {
 	// Statistics returns the zero value when there are none yet.
 	Statistics(ctx context.Context) (published.Statistics, error)
 	PutStatistics(ctx context.Context, s published.Statistics) error
+	// Claim stores a claim unless the stored one conflicts with it, see
+	// [published.Claim.Conflicts]; then it fails with eureka.ErrPassClaimed.
+	// It is one conditional write and changes nothing that Statistics returns.
+	Claim(ctx context.Context, c published.Claim) error
 	// Recent returns the zero value when there is none yet.
 	Recent(ctx context.Context) (published.Recent, error)
 	PutRecent(ctx context.Context, r published.Recent) error

@@ -52,6 +52,26 @@ type Statistics struct {
 	Held     []eureka.Key
 }
 
+// Claim is what a pass writes before it evicts, so that of two passes that run
+// at the same time only one does.
+type Claim struct {
+	// Pass is when the pass began.
+	Pass time.Time
+	// Apart is how far apart two passes must be.
+	Apart time.Duration
+	// Token is the pass's own, so that it recognizes a claim that it made by a
+	// try whose answer was lost.
+	Token string
+}
+
+// Conflicts reports whether a claim that is stored keeps c from being made. A
+// stored claim conflicts from both sides: one that lies far ahead was made
+// before a clock was set back and must not stop all passes until then.
+func (c Claim) Conflicts(stored Claim) bool {
+	apart := c.Pass.Sub(stored.Pass)
+	return stored.Token != "" && stored.Token != c.Token && -c.Apart < apart && apart < c.Apart
+}
+
 // HeldLimit bounds how many of the leases held back are named, so that
 // statistics stay small while a whole large registry is silent.
 const HeldLimit = 1000

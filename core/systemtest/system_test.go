@@ -28,7 +28,7 @@ var steps = []weighted{
 	{14, "override", (*world).override},
 	{10, "remove override", (*world).removeOverride},
 	{12, "metadata", (*world).metadata},
-	{8, "pass", (*world).evict},
+	{14, "pass", func(w *world) { w.evict() }},
 	{3, "two passes", (*world).evictTwice},
 	{4, "TTL", (*world).expire},
 	{1, "drought", (*world).drought},

@@ -310,13 +310,18 @@ func (w *world) metadata() {
 	w.done("metadata", key, w.writer().AddMetadata(context.Background(), key, entries))
 }
 
-// evict runs a pass of one of the eviction functions.
-func (w *world) evict() {
+// evict runs a pass of one of the eviction functions, and reports whether the
+// pass could claim its time.
+func (w *world) evict() bool {
 	report, err := w.evictors[w.pick(len(w.evictors))].Run(context.Background())
 	w.logf("  %+v: %v", report, err)
 	if err != nil {
 		require.False(w.t, w.calm, "pass: %v", err)
 		require.True(w.t, errors.Is(err, eureka.ErrThrottled) || errors.Is(err, eureka.ErrUnavailable), "pass: %v", err)
+	}
+	if report.Skipped {
+		w.count("pass skipped")
+		return false
 	}
 	w.count("pass")
 	w.happened["evicted"] += report.Evicted
@@ -324,12 +329,13 @@ func (w *world) evict() {
 	if report.SnapshotEntries > 0 {
 		w.count("snapshot")
 	}
+	return true
 }
 
 // evictTwice runs both eviction functions at once: one of them makes a whole
 // pass between two calls of the other.
 func (w *world) evictTwice() {
-	w.rival = w.evict
+	w.rival = func() { w.evict() }
 	w.evict()
 	if w.rival == nil {
 		w.count("two passes at once")

@@ -20,7 +20,7 @@ type EvictConfig struct {
 	Meter Meter
 }
 
-// Evict runs one eviction pass an invocation. Two at once do no harm.
+// Evict runs one eviction pass an invocation. Of two at once, one does nothing.
 type Evict struct {
 	cfg EvictConfig
 }

@@ -144,7 +144,10 @@ func TestCostOfWhatIsPublished(t *testing.T) {
 	b.costs("read it", calls{"GetItem": 5}, units{read: 82}, read)
 	b.costs("put a snapshot of 1,000", calls{"PutItem": 1}, units{write: 65}, func() error { return b.PutSnapshot(ctx, usualSnapshot(1000)) })
 	b.costs("read it", calls{"GetItem": 1}, units{read: 17}, read)
-	b.costs("put statistics", calls{"PutItem": 1}, units{write: 1}, func() error {
+	b.costs("claim a pass", calls{"UpdateItem": 1}, units{write: 1}, func() error {
+		return b.Claim(ctx, published.Claim{Pass: began, Apart: time.Minute, Token: "a"})
+	})
+	b.costs("put statistics", calls{"UpdateItem": 1}, units{write: 1}, func() error {
 		return b.PutStatistics(ctx, published.Statistics{Pass: began, HashCode: "DOWN_1_UP_14_"})
 	})
 	b.costs("read them", calls{"GetItem": 1}, units{read: 1}, func() error { _, err := b.Statistics(ctx); return err })

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -67,7 +68,7 @@ func pointerKey(name string) item {
 
 // putDocument publishes a document.
 func (s *Store) putDocument(ctx context.Context, name string, d document) error {
-	pointer := pointerKey(name)
+	pointer := item{}
 	pointer[AttrFormat] = number(documentFormat)
 	pointer[AttrBegan] = millis(d.began)
 	if len(d.parts) == 1 {
@@ -80,7 +81,22 @@ func (s *Store) putDocument(ctx context.Context, name string, d document) error 
 		pointer[AttrGeneration] = text(generation)
 		pointer[AttrParts] = number(int64(len(d.parts)))
 	}
+	if name == docStatistics {
+		return s.setPointer(ctx, name, pointer)
+	}
+	maps.Copy(pointer, pointerKey(name))
 	return s.putItem(ctx, pointer)
+}
+
+// setPointer writes a pointer into an item that has attributes of another use,
+// which stay as they are.
+func (s *Store) setPointer(ctx context.Context, name string, pointer item) error {
+	u := newUpdate()
+	for _, attribute := range []string{AttrFormat, AttrBegan, AttrBody, AttrGeneration, AttrParts} {
+		u.putOrDrop(attribute, pointer[attribute])
+	}
+	_, err := s.api.UpdateItem(ctx, u.into(&dynamodb.UpdateItemInput{TableName: &s.cfg.DeltaTable, Key: pointerKey(name)}))
+	return classify(ctx, err)
 }
 
 func (s *Store) putParts(ctx context.Context, name, generation string, d document) error {

@@ -103,9 +103,10 @@ func (u *update) into(in *dynamodb.UpdateItemInput) *dynamodb.UpdateItemInput {
 	if len(u.remove) > 0 {
 		expression += " REMOVE " + strings.Join(u.remove, ", ")
 	}
-	condition := strings.Join(u.condition, " AND ")
 	in.UpdateExpression = &expression
-	in.ConditionExpression = &condition
+	if condition := strings.Join(u.condition, " AND "); condition != "" {
+		in.ConditionExpression = &condition
+	}
 	in.ExpressionAttributeNames = u.names
 	in.ExpressionAttributeValues = u.values
 	return in

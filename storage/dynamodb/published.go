@@ -6,8 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/eurekaless/registry/core/eureka"
@@ -100,6 +103,29 @@ func (s *Store) PutSnapshot(ctx context.Context, snapshot *published.Snapshot) e
 // each 4 KB that the keys of the leases held back take.
 func (s *Store) Statistics(ctx context.Context) (published.Statistics, error) {
 	return readJSON[published.Statistics](ctx, s, docStatistics)
+}
+
+// Claim implements [eviction.Publications]: a write unit for each KB of the
+// statistics, also when the condition fails.
+func (s *Store) Claim(ctx context.Context, c published.Claim) error {
+	u := newUpdate()
+	u.put(AttrClaimed, millis(c.Pass))
+	u.put(AttrClaimant, text(c.Token))
+	u.require("(" + strings.Join([]string{
+		u.absent(AttrClaimed),
+		u.name(AttrClaimed) + " <= " + u.value("before", millis(c.Pass.Add(-c.Apart))),
+		u.name(AttrClaimed) + " >= " + u.value("after", millis(c.Pass.Add(c.Apart))),
+		u.is(AttrClaimant, AttrClaimant, text(c.Token)),
+	}, " OR ") + ")")
+	_, err := s.api.UpdateItem(ctx, u.into(&dynamodb.UpdateItemInput{TableName: &s.cfg.DeltaTable, Key: pointerKey(docStatistics)}))
+	var failed *types.ConditionalCheckFailedException
+	if errors.As(err, &failed) {
+		return eureka.ErrPassClaimed
+	}
+	if err != nil {
+		return fmt.Errorf("claim pass: %w", classify(ctx, err))
+	}
+	return nil
 }
 
 // PutStatistics implements [eviction.Publications]: a write unit, and one more

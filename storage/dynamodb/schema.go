@@ -68,6 +68,11 @@ const (
 	AttrParts = "parts"
 	// AttrGeneration names these items.
 	AttrGeneration = "generation"
+	// AttrClaimed is when the last pass that claimed its time began, in epoch
+	// milliseconds, and AttrClaimant that pass's token; both are in the item of
+	// the statistics.
+	AttrClaimed  = "claimed"
+	AttrClaimant = "claimant"
 	// AttrBegan is when a snapshot's scan began, in epoch milliseconds.
 	AttrBegan = "began"
 )

@@ -119,6 +119,7 @@ func TestEveryOperationIsAsked(t *testing.T) {
 		{asked{storage.PutSnapshot, none}, func() error { return tables.PutSnapshot(ctx, &published.Snapshot{}) }},
 		{asked{storage.Statistics, none}, func() error { _, err := tables.Statistics(ctx); return err }},
 		{asked{storage.PutStatistics, none}, func() error { return tables.PutStatistics(ctx, published.Statistics{}) }},
+		{asked{storage.Claim, none}, func() error { return tables.Claim(ctx, published.Claim{}) }},
 		{asked{storage.Recent, none}, func() error { _, err := tables.Recent(ctx); return err }},
 		{asked{storage.PutRecent, none}, func() error { return tables.PutRecent(ctx, published.Recent{}) }},
 	}

@@ -104,6 +104,10 @@ func (t deltaTable) PutStatistics(ctx context.Context, s published.Statistics) e
 	return t.choose.call(ctx, storage.PutStatistics, eureka.Key{}, func() error { return t.next.PutStatistics(ctx, s) })
 }
 
+func (t deltaTable) Claim(ctx context.Context, c published.Claim) error {
+	return t.choose.call(ctx, storage.Claim, eureka.Key{}, func() error { return t.next.Claim(ctx, c) })
+}
+
 func (t deltaTable) Recent(ctx context.Context) (published.Recent, error) {
 	return value(ctx, t.choose, storage.Recent, eureka.Key{}, func() (published.Recent, error) { return t.next.Recent(ctx) })
 }

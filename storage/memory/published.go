@@ -117,6 +117,21 @@ func (s *Store) PutStatistics(ctx context.Context, statistics published.Statisti
 	return nil
 }
 
+// Claim implements [eviction.Publications].
+func (s *Store) Claim(ctx context.Context, c published.Claim) error {
+	if err := ended(ctx); err != nil {
+		return err
+	}
+	c.Pass = millis(c.Pass)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c.Conflicts(s.claim) {
+		return eureka.ErrPassClaimed
+	}
+	s.claim = c
+	return nil
+}
+
 // Recent implements [eviction.Publications].
 func (s *Store) Recent(ctx context.Context) (published.Recent, error) {
 	if err := ended(ctx); err != nil {
@@ -155,5 +170,5 @@ func keptEvents(events []published.Event) []published.Event {
 func (s *Store) Unpublish() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.snapshot, s.statistics, s.recent = nil, published.Statistics{}, published.Recent{}
+	s.snapshot, s.statistics, s.claim, s.recent = nil, published.Statistics{}, published.Claim{}, published.Recent{}
 }

@@ -59,6 +59,7 @@ type Store struct {
 	rows       map[rowKey]delta.Row
 	snapshot   *published.Snapshot
 	statistics published.Statistics
+	claim      published.Claim
 	recent     published.Recent
 }
 

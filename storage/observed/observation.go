@@ -44,7 +44,7 @@ func outcomeOf(err error) Outcome {
 	switch {
 	case err == nil:
 		return OK
-	case errors.As(err, &failed):
+	case errors.As(err, &failed), errors.Is(err, eureka.ErrPassClaimed):
 		return ConditionFailed
 	case errors.Is(err, eureka.ErrLeaseNotFound), errors.Is(err, eureka.ErrNoSnapshot):
 		return NotFound

@@ -97,6 +97,7 @@ func everyCall(t *testing.T, tables storage.Tables) map[storage.Operation]error 
 	_, errs[storage.Snapshot] = tables.Snapshot(ctx)
 	errs[storage.PutStatistics] = tables.PutStatistics(ctx, published.Statistics{})
 	_, errs[storage.Statistics] = tables.Statistics(ctx)
+	errs[storage.Claim] = tables.Claim(ctx, published.Claim{Pass: now, Token: "a"})
 	errs[storage.PutRecent] = tables.PutRecent(ctx, published.Recent{})
 	_, errs[storage.Recent] = tables.Recent(ctx)
 	return errs
@@ -115,7 +116,7 @@ func TestReportsEachOperationOnce(t *testing.T) {
 	assert.Equal(t, map[storage.Operation]int{
 		storage.Register: 2, storage.Get: 1, storage.Renew: 1, storage.Update: 1, storage.Cancel: 1, storage.Evict: 1, storage.Count: 1, storage.Scan: 1,
 		storage.Put: 1, storage.Deltas: 1, storage.PutSnapshot: 1, storage.Snapshot: 1,
-		storage.PutStatistics: 1, storage.Statistics: 1, storage.PutRecent: 1, storage.Recent: 1,
+		storage.PutStatistics: 1, storage.Statistics: 1, storage.Claim: 1, storage.PutRecent: 1, storage.Recent: 1,
 	}, counts)
 }
 
@@ -125,7 +126,7 @@ func TestReportsFailuresOfEachOperation(t *testing.T) {
 	for op, err := range everyCall(t, throttled) {
 		require.ErrorIs(t, err, eureka.ErrThrottled, op)
 	}
-	require.Len(t, l.seen, 17)
+	require.Len(t, l.seen, 18)
 	for _, o := range l.seen {
 		assert.Equal(t, observed.Throttled, o.Outcome, o.Operation)
 	}
@@ -152,6 +153,7 @@ func TestOutcomes(t *testing.T) {
 		{err: nil, want: observed.OK},
 		{err: &registry.ConditionFailedError{}, want: observed.ConditionFailed},
 		{err: eureka.ErrLeaseNotFound, want: observed.NotFound},
+		{err: eureka.ErrPassClaimed, want: observed.ConditionFailed},
 		{err: eureka.ErrNoSnapshot, want: observed.NotFound},
 		{err: eureka.TooLargef("instance", "too large"), want: observed.TooLarge},
 		{err: eureka.ErrThrottled, want: observed.Throttled, failure: true},

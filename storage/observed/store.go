@@ -90,6 +90,10 @@ func (t deltaTable) PutStatistics(ctx context.Context, s published.Statistics) e
 	return t.watch.call(ctx, storage.PutStatistics, func(ctx context.Context) error { return t.next.PutStatistics(ctx, s) })
 }
 
+func (t deltaTable) Claim(ctx context.Context, c published.Claim) error {
+	return t.watch.call(ctx, storage.Claim, func(ctx context.Context) error { return t.next.Claim(ctx, c) })
+}
+
 func (t deltaTable) Recent(ctx context.Context) (published.Recent, error) {
 	return value(ctx, t.watch, storage.Recent, t.next.Recent)
 }

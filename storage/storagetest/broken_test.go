@@ -30,6 +30,7 @@ type broken struct {
 	putSnapshot func(ctx context.Context, s *published.Snapshot) error
 	snapshot    func(ctx context.Context) (*published.Snapshot, error)
 	statistics  func(ctx context.Context) (published.Statistics, error)
+	claim       func(ctx context.Context, c published.Claim) error
 	recent      func(ctx context.Context) (published.Recent, error)
 }
 
@@ -122,6 +123,13 @@ func (b *broken) Statistics(ctx context.Context) (published.Statistics, error) {
 		return b.statistics(ctx)
 	}
 	return b.Tables.Statistics(ctx)
+}
+
+func (b *broken) Claim(ctx context.Context, c published.Claim) error {
+	if b.claim != nil {
+		return b.claim(ctx, c)
+	}
+	return b.Tables.Claim(ctx, c)
 }
 
 func (b *broken) Recent(ctx context.Context) (published.Recent, error) {

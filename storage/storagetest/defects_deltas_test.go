@@ -114,6 +114,28 @@ var deltaDefects = map[string]defect{
 			}
 		},
 	},
+	"every claim is made": {
+		test: "eviction.Publications/A claim keeps others from the same time",
+		harm: func(b *broken) {
+			b.claim = func(context.Context, published.Claim) error { return nil }
+		},
+	},
+	"a claim ahead of the clock stops all": {
+		test: "eviction.Publications/A claim keeps others from the same time",
+		harm: func(b *broken) {
+			last := time.Time{}
+			b.claim = func(ctx context.Context, c published.Claim) error {
+				if c.Pass.Before(last) {
+					return eureka.ErrPassClaimed
+				}
+				err := b.Tables.Claim(ctx, c)
+				if err == nil {
+					last = c.Pass
+				}
+				return err
+			}
+		},
+	},
 	"an empty snapshot is none": {
 		test: "eviction.Publications/A snapshot of an empty registry",
 		harm: func(b *broken) {

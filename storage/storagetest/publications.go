@@ -27,6 +27,9 @@ func publicationTests() []test {
 		{"A snapshot is replaced while it is read", snapshotReplacedWhileRead},
 		{"A snapshot that cannot be used", snapshotUnusable},
 		{"Statistics keep every field", statisticsKeepFields},
+		{"A claim keeps others from the same time", claimRefuses},
+		{"Of claims at once one is made", claimsAtOnce},
+		{"A claim and the statistics leave each other alone", claimBesideStatistics},
 		{"Recent events keep their order", recentKeepsOrder},
 		{"Recent events of the longest ids", recentLarge},
 	}
@@ -232,6 +235,88 @@ func statisticsKeepFields(t *testing.T, f *fixture) {
 		require.NoError(t, err)
 		require.Equal(t, canonicalStatistics(want), canonicalStatistics(got))
 	}
+}
+
+// claim returns the claim of a pass so many seconds from now on, which stays a
+// minute away from others.
+func (f *fixture) claim(seconds int, token string) published.Claim {
+	return published.Claim{Pass: f.now.Add(time.Duration(seconds) * time.Second), Apart: time.Minute, Token: f.app + token}
+}
+
+// unclaimed moves the fixture's time away from every earlier claim.
+func (f *fixture) unclaimed(t *testing.T) {
+	t.Helper()
+	for f.Publications.Claim(t.Context(), f.claim(0, "first")) != nil {
+		f.now = f.now.Add(time.Hour)
+	}
+	f.now = f.now.Add(time.Hour)
+}
+
+func claimRefuses(t *testing.T, f *fixture) {
+	f.unclaimed(t)
+	require.NoError(t, f.Publications.Claim(t.Context(), f.claim(0, "a")))
+	for _, c := range []struct {
+		seconds int
+		token   string
+		refused bool
+	}{
+		{0, "a", false}, // a try whose answer was lost is made again
+		{0, "b", true},
+		{59, "b", true},
+		{-59, "b", true},
+		{60, "b", false},
+		{119, "c", true},
+		{1, "c", true},
+		{0, "c", false}, // a clock was set back by a minute
+		{59, "b", true},
+		{3600, "d", false},
+		{-3600, "e", false}, // a clock was set back by two hours
+		{0, "f", false},
+	} {
+		err := f.Publications.Claim(t.Context(), f.claim(c.seconds, c.token))
+		if c.refused {
+			require.ErrorIs(t, err, eureka.ErrPassClaimed, "%+v", c)
+			continue
+		}
+		require.NoError(t, err, "%+v", c)
+	}
+}
+
+func claimsAtOnce(t *testing.T, f *fixture) {
+	f.unclaimed(t)
+	const passes = 8
+	made := 0
+	for _, err := range atOnce(passes, func(i int) error {
+		return f.Publications.Claim(t.Context(), f.claim(i, strconv.Itoa(i)))
+	}) {
+		if err == nil {
+			made++
+			continue
+		}
+		require.ErrorIs(t, err, eureka.ErrPassClaimed)
+	}
+	require.Equal(t, 1, made)
+}
+
+func claimBesideStatistics(t *testing.T, f *fixture) {
+	f.unclaimed(t)
+	want := published.Statistics{Pass: f.after(-7), Leases: 3, Enabled: true, HashCode: "UP_3_", HeldBack: 2, Held: f.heldKeys()}
+	require.NoError(t, f.Publications.PutStatistics(t.Context(), want))
+	require.NoError(t, f.Publications.Claim(t.Context(), f.claim(0, "a")))
+	got, err := f.Publications.Statistics(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, canonicalStatistics(want), canonicalStatistics(got))
+	want.Leases, want.Held = 4, nil
+	require.NoError(t, f.Publications.PutStatistics(t.Context(), want))
+	require.ErrorIs(t, f.Publications.Claim(t.Context(), f.claim(1, "b")), eureka.ErrPassClaimed)
+	if f.Inspect.Unpublish == nil {
+		return
+	}
+	require.NoError(t, f.Inspect.Unpublish(t.Context()))
+	require.NoError(t, f.Publications.Claim(t.Context(), f.claim(1, "b")))
+	got, err = f.Publications.Statistics(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, published.Statistics{}, canonicalStatistics(got), "a claim alone is no statistics")
 }
 
 // heldKeys returns as many keys as statistics may name.

@@ -100,6 +100,7 @@ func (f *fixture) everyCall(l lease.Lease) map[string]func(ctx context.Context) 
 		"PutSnapshot":    func(ctx context.Context) error { return f.Publications.PutSnapshot(ctx, f.snapshot(1, 1)) },
 		"Statistics":     func(ctx context.Context) error { _, err := f.Publications.Statistics(ctx); return err },
 		"PutStatistics":  func(ctx context.Context) error { return f.Publications.PutStatistics(ctx, published.Statistics{}) },
+		"Claim":          func(ctx context.Context) error { return f.Publications.Claim(ctx, f.claim(0, "ended")) },
 		"Recent":         func(ctx context.Context) error { _, err := f.Publications.Recent(ctx); return err },
 		"PutRecent":      func(ctx context.Context) error { return f.Publications.PutRecent(ctx, published.Recent{}) },
 		"eviction's Get": func(ctx context.Context) error { _, err := f.Eviction.Get(ctx, l.Key); return err },
