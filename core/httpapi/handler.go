@@ -76,6 +76,8 @@ type Handler struct {
 	origins *http.CrossOriginProtection
 	// vary is that of lists.
 	vary string
+	// looks are what health found.
+	looks *sparing[[]string]
 }
 
 // New returns a handler for cfg.
@@ -89,8 +91,11 @@ func New(cfg Config) *Handler {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
+	if cfg.Publications != nil {
+		cfg.Publications = newSparingPublications(cfg.Publications, cfg.Now)
+	}
 	h := &Handler{
-		cfg: cfg, started: cfg.Now(),
+		cfg: cfg, started: cfg.Now(), looks: newSparing[[]string](cfg.Now),
 		routes: map[routeKey]Route{}, methods: map[resource]string{},
 		origins: http.NewCrossOriginProtection(), vary: vary,
 	}

@@ -17,7 +17,6 @@ package readcache
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"sync/atomic"
@@ -80,6 +79,8 @@ type Cache struct {
 	// be tried again.
 	lastErr error
 	retryAt time.Time
+
+	scans scans
 }
 
 // New returns a cold cache. It panics when cfg has no Source.
@@ -106,7 +107,7 @@ func New(cfg Config) *Cache {
 		cfg.Logger = slog.Default()
 	}
 	offset := time.Duration(float64(cfg.Interval) * cfg.Offset)
-	return &Cache{cfg: cfg, schedule: schedule{cfg.Interval, offset}, slot: make(chan struct{}, 1)}
+	return &Cache{cfg: cfg, schedule: schedule{cfg.Interval, offset}, slot: make(chan struct{}, 1), scans: newScans()}
 }
 
 // View returns the view that is due. When one is to be made, one request makes
@@ -115,7 +116,7 @@ func New(cfg Config) *Cache {
 // error, to all who waited for the same try.
 func (c *Cache) View(ctx context.Context) (*View, error) {
 	if c.cfg.Interval == 0 {
-		return c.scan(ctx)
+		return c.scans.view(ctx, c.scan)
 	}
 	return c.turned(ctx)
 }
@@ -238,15 +239,4 @@ func (c *Cache) replace(ctx context.Context, old *View, boundary, began time.Tim
 	c.documents.forget(boundary.Add(-keptTurns * c.cfg.Interval))
 	c.current.Store(v)
 	return v, nil
-}
-
-// scan returns a view of the lease table at this moment.
-func (c *Cache) scan(ctx context.Context) (*View, error) {
-	now := c.cfg.Now()
-	leases, err := c.cfg.Source.Scan(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("scan for view: %w", err)
-	}
-	s := newState(leaseEntries(leases), now)
-	return newView(s, now, now, &documents{}, &c.deflaters), nil
 }
