@@ -47,14 +47,14 @@ type Plan struct {
 // same plan. Tombstones may be among the leases. late is this pass's
 // [Lateness].
 //
-// A lease is expired when its duration, the clock allowance and the lateness
-// have passed since its last renewal; nothing else is ever evicted.
+// A lease is expired when the clock allowance and the lateness have passed
+// since its end; nothing else is ever evicted.
 //
 // Self-preservation compares two counts of live leases, whatever their status.
 // Expected are all but those that are both expired and silent for longer than
 // MaxSilence (and the lateness); a lease with a duration of hours is expected
-// for all of it. Seen are the expected ones that were renewed within twice
-// their own interval (and the clock allowance). When seen is at or below
+// for all of it. Seen are the expected ones that [lease.Lease.Seen]
+// says so of, with the clock allowance. When seen is at or below
 // floor(RenewalThreshold * expected), only expired leases that are no longer
 // expected are evicted, and since they are not counted the mode ends by itself.
 //
@@ -120,7 +120,7 @@ func count(leases []lease.Lease, now time.Time, policy Policy, late time.Duratio
 				continue
 			}
 		}
-		if l.Silent(now) <= 2*l.Interval+policy.ClockAllowance {
+		if l.Seen(now, policy.ClockAllowance) {
 			c.seen++
 		}
 	}

@@ -160,9 +160,11 @@ var errBroken = fmt.Errorf("secret inside: %w", eureka.ErrUnavailable)
 
 func (brokenStore) Get(context.Context, eureka.Key) (*lease.Lease, error) { return nil, errBroken }
 func (brokenStore) Register(context.Context, registry.Registration) error { return errBroken }
-func (brokenStore) Renew(context.Context, registry.Renewal) error         { return errBroken }
-func (brokenStore) Update(context.Context, registry.Update) error         { return errBroken }
-func (brokenStore) Cancel(context.Context, eureka.Key, time.Time) error   { return errBroken }
+func (brokenStore) Renew(context.Context, registry.Renewal) (time.Duration, error) {
+	return 0, errBroken
+}
+func (brokenStore) Update(context.Context, registry.Update) error       { return errBroken }
+func (brokenStore) Cancel(context.Context, eureka.Key, time.Time) error { return errBroken }
 
 // unavailable is a registry whose store does not answer.
 func unavailable() *registry.Registry { return registry.New(registry.Config{Store: brokenStore{}}) }

@@ -36,6 +36,10 @@ type Lease struct {
 	ServiceUp time.Time
 	Interval  time.Duration
 	Duration  time.Duration
+	// Quiet is for how long after Renewed its writer may answer heartbeats
+	// without writing them; it counts up to the duration. Zero: every heartbeat
+	// is written.
+	Quiet time.Duration
 	// Gone is when a tombstone was cancelled or evicted; zero in a lease.
 	Gone time.Time
 }
@@ -67,10 +71,14 @@ func (l *Lease) Effective() *eureka.InstanceInfo {
 	return &out
 }
 
+// quiet returns the part of Quiet that counts.
+func (l *Lease) quiet() time.Duration { return min(l.Quiet, l.Duration) }
+
 // End returns when the lease expires unless it is renewed: one duration after
-// the last renewal. (Netflix's code makes it two by accident and documents
-// one.)
-func (l *Lease) End() time.Time { return l.Renewed.Add(l.Duration) }
+// the last heartbeat. (Netflix's code makes it two by accident and documents
+// one.) The last heartbeat may be later than Renewed by what Quiet allows.
+// Eviction, pages and TTL all use this one function.
+func (l *Lease) End() time.Time { return l.Renewed.Add(l.Duration + l.quiet()) }
 
 // Expired reports whether the lease ended more than allowance before now. The
 // allowance covers clocks that differ and an eviction pass that is late. A
@@ -79,7 +87,14 @@ func (l *Lease) Expired(now time.Time, allowance time.Duration) bool {
 	return !l.Tombstone() && now.After(l.End().Add(allowance))
 }
 
-// Silent returns for how long the lease has not been renewed.
+// Seen reports whether the lease was renewed as recently as a living instance's
+// is: within twice its interval, or, where heartbeats may go unwritten, within
+// the quiet time and one interval. allowance covers clocks that differ.
+func (l *Lease) Seen(now time.Time, allowance time.Duration) bool {
+	return l.Silent(now) <= max(2*l.Interval, l.quiet()+l.Interval)+allowance
+}
+
+// Silent returns for how long no renewal has been written.
 func (l *Lease) Silent(now time.Time) time.Duration { return now.Sub(l.Renewed) }
 
 // EffectiveStatus returns the status that readers see: an instance that does

@@ -35,6 +35,39 @@ func TestExpired(t *testing.T) {
 	assert.False(t, tombstone.Expired(noon.Add(time.Hour), 0), "a tombstone does not expire")
 }
 
+// TestEndAllowsForUnwrittenHeartbeats: the last heartbeat may be later than the
+// last renewal by the quiet time, up to the duration.
+func TestEndAllowsForUnwrittenHeartbeats(t *testing.T) {
+	for _, c := range []struct{ duration, quiet, want time.Duration }{
+		{90 * time.Second, 0, 90 * time.Second},
+		{90 * time.Second, 75 * time.Second, 165 * time.Second},
+		{90 * time.Second, 90 * time.Second, 180 * time.Second},
+		{90 * time.Second, time.Hour, 180 * time.Second},
+		{10 * time.Second, 75 * time.Second, 20 * time.Second},
+	} {
+		l := lease.Lease{Instance: &eureka.InstanceInfo{}, Renewed: noon, Duration: c.duration, Quiet: c.quiet}
+		assert.Equal(t, noon.Add(c.want), l.End(), "%s quiet for %s", c.duration, c.quiet)
+		assert.False(t, l.Expired(noon.Add(c.want), 0))
+		assert.True(t, l.Expired(noon.Add(c.want+1), 0))
+	}
+}
+
+func TestSeen(t *testing.T) {
+	for _, c := range []struct{ interval, duration, quiet, want time.Duration }{
+		{30 * time.Second, 90 * time.Second, 0, 60 * time.Second},
+		{30 * time.Second, 90 * time.Second, 20 * time.Second, 60 * time.Second},
+		{30 * time.Second, 90 * time.Second, 75 * time.Second, 105 * time.Second},
+		{5 * time.Second, 15 * time.Second, 75 * time.Second, 20 * time.Second},
+		{5 * time.Minute, 15 * time.Minute, 75 * time.Second, 10 * time.Minute},
+	} {
+		l := lease.Lease{Instance: &eureka.InstanceInfo{}, Renewed: noon, Interval: c.interval, Duration: c.duration, Quiet: c.quiet}
+		for _, allowance := range []time.Duration{0, 5 * time.Second} {
+			assert.True(t, l.Seen(noon.Add(c.want+allowance), allowance), "%+v", c)
+			assert.False(t, l.Seen(noon.Add(c.want+allowance+1), allowance), "%+v", c)
+		}
+	}
+}
+
 func TestEffectiveStatus(t *testing.T) {
 	for _, c := range []struct{ own, overridden, want eureka.Status }{
 		{eureka.Up, "", eureka.Up},

@@ -10,8 +10,8 @@ import (
 
 // changes is what rows change in a state.
 type changes struct {
-	// count is the number of instances that changed.
-	count      int
+	// keys are those of the instances that changed.
+	keys       []eureka.Key
 	gone, come []*eureka.InstanceInfo
 
 	applications     []change[*application]
@@ -48,7 +48,7 @@ func changesOf(s *state, rows []delta.Row) *changes {
 // application adds what rows change in one application; they are sorted.
 func (c *changes) application(s *state, name string, rows []delta.Row) {
 	old := s.application(name)
-	before := c.count
+	before := len(c.keys)
 	b := applicationBuilder{name: name}
 	done := 0 // instances of old that b has or has left out
 	for i := range rows {
@@ -61,7 +61,7 @@ func (c *changes) application(s *state, name string, rows []delta.Row) {
 			c.repeat(row, held.instance)
 			continue
 		}
-		c.count++
+		c.keys = append(c.keys, row.Key)
 		if old != nil {
 			b.addRun(old, done, at)
 			done = at
@@ -71,7 +71,7 @@ func (c *changes) application(s *state, name string, rows []delta.Row) {
 		}
 		c.replace(&b, row, held)
 	}
-	if c.count == before {
+	if len(c.keys) == before {
 		return
 	}
 	if old != nil {

@@ -39,7 +39,10 @@ type Turn struct {
 	// Rows counts what was read of the delta table, Changed the instances
 	// that it changed.
 	Rows, Changed int
-	Took          time.Duration
+	// Keys are those of the changed instances. After a load, which is not from
+	// deltas, others may have changed too since the view before.
+	Keys []eureka.Key
+	Took time.Duration
 	// Err is why there is no new view.
 	Err error
 }
@@ -143,6 +146,7 @@ func (c *Cache) rows(ctx context.Context, since, boundary time.Time) ([]delta.Ro
 func (c *Cache) apply(s *state, rows []delta.Row, boundary time.Time, t *Turn) *state {
 	rows = s.known(rows)
 	t.Rows = len(rows)
-	s, t.Changed = s.apply(rows, boundary, c.cfg.Retention)
-	return s
+	next, changed := s.apply(rows, boundary, c.cfg.Retention)
+	t.Changed, t.Keys = len(changed), changed
+	return next
 }

@@ -147,8 +147,8 @@ func (s *state) tombstone(key eureka.Key) (int64, bool) {
 }
 
 // apply returns the state after rows, all of which are written at or before
-// cut, and how many of them changed it.
-func (s *state) apply(rows []delta.Row, cut time.Time, retention time.Duration) (*state, int) {
+// cut, and the keys of the instances that they changed.
+func (s *state) apply(rows []delta.Row, cut time.Time, retention time.Duration) (*state, []eureka.Key) {
 	news := changesOf(s, rows)
 	next := *s
 	next.window = mergeWindow(s.window, news.window, cut.Add(-retention))
@@ -156,8 +156,8 @@ func (s *state) apply(rows []delta.Row, cut time.Time, retention time.Duration) 
 		news.forget(s.tombstones, cut.Add(-tombstoneMemory))
 		next.swept = cut
 	}
-	if news.count == 0 && len(news.tombstones) == 0 {
-		return &next, 0
+	if len(news.keys) == 0 && len(news.tombstones) == 0 {
+		return &next, nil
 	}
 	next.counts = maps.Clone(s.counts)
 	for _, i := range news.gone {
@@ -170,5 +170,5 @@ func (s *state) apply(rows []delta.Row, cut time.Time, retention time.Duration) 
 	next.tombstones = s.tombstones.with(tombstoneOrder, news.tombstones)
 	next.vips = s.vips.with(vipOrder, news.vips)
 	next.secureVIPs = s.secureVIPs.with(vipOrder, news.secureVIPs)
-	return &next, news.count
+	return &next, news.keys
 }

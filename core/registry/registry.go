@@ -40,11 +40,23 @@ type Config struct {
 	MaxInstances int
 	// Counter counts them; required with MaxInstances.
 	Counter Counter
+	// RenewalWriteInterval is for how long after a renewal that it wrote this
+	// process answers heartbeats of the same lease from memory, up to the
+	// lease's duration; default 0: every heartbeat is written.
+	RenewalWriteInterval time.Duration
+	// Monotonic is a clock beside Now that only goes forward, from any start;
+	// default the process's.
+	Monotonic func() time.Duration
+	// MaxRemembered bounds how many renewals are remembered; default
+	// [DefaultMaxRemembered].
+	MaxRemembered int
 }
 
-// Registry changes leases. It holds no state and is safe for concurrent use.
+// Registry changes leases. It holds no state but the renewals that it wrote
+// lately, and is safe for concurrent use.
 type Registry struct {
 	store        Store
+	quiet        *quietStore // nil: every heartbeat is written
 	now          func() time.Time
 	overrideKept time.Duration
 	maxMetadata  int
@@ -60,6 +72,10 @@ func New(cfg Config) *Registry {
 		maxInstance:  cfg.MaxInstance,
 		maxInstances: cfg.MaxInstances, counter: cfg.Counter,
 	}
+	if cfg.RenewalWriteInterval > 0 {
+		r.quiet = newQuietStore(cfg.Store, cfg)
+		r.store = r.quiet
+	}
 	if r.now == nil {
 		r.now = time.Now
 	}
@@ -67,6 +83,21 @@ func New(cfg Config) *Registry {
 		r.overrideKept = DefaultOverrideKept
 	}
 	return r
+}
+
+// Forget makes the next heartbeats of these leases go to the table, because a
+// view shows that they changed.
+func (r *Registry) Forget(keys ...eureka.Key) {
+	if r.quiet != nil && len(keys) > 0 {
+		r.quiet.memory.changed(keys...)
+	}
+}
+
+// ForgetAll is Forget for all leases.
+func (r *Registry) ForgetAll() {
+	if r.quiet != nil {
+		r.quiet.memory.allChanged()
+	}
 }
 
 // clock returns the time as stores keep it, to the millisecond.
@@ -196,7 +227,7 @@ func (r *Registry) register(ctx context.Context, l lease.Lease) error {
 		}
 		stored := found.Stored
 		if keeps(stored, try.Lease.Dirty) {
-			found, err = failedCondition(r.store.Renew(ctx, Renewal{Key: l.Key, Now: l.Renewed}))
+			found, err = r.renew(ctx, Renewal{Key: l.Key, Now: l.Renewed})
 			if err != nil || found == nil {
 				return err
 			}
@@ -238,7 +269,7 @@ func (r *Registry) nextTry(l lease.Lease, stored *lease.Lease) Registration {
 // there is no lease, or an older registration than the client's, or its
 // status is UNKNOWN.
 func (r *Registry) Renew(ctx context.Context, key eureka.Key, dirty time.Time) error {
-	found, err := failedCondition(r.store.Renew(ctx, Renewal{Key: key, Now: r.clock(), Dirty: dirty}))
+	found, err := r.renew(ctx, Renewal{Key: key, Now: r.clock(), Dirty: dirty})
 	if found != nil {
 		err = eureka.ErrLeaseNotFound
 	}
@@ -261,7 +292,7 @@ func (r *Registry) RenewReplicated(ctx context.Context, key eureka.Key, dirty ti
 
 func (r *Registry) renewReplicated(ctx context.Context, key eureka.Key, dirty time.Time) (*eureka.InstanceInfo, error) {
 	now := r.clock()
-	found, err := failedCondition(r.store.Renew(ctx, Renewal{Key: key, Now: now, Dirty: dirty, Exact: !dirty.IsZero()}))
+	found, err := r.renew(ctx, Renewal{Key: key, Now: now, Dirty: dirty, Exact: !dirty.IsZero()})
 	if err != nil || found == nil {
 		return nil, err
 	}
@@ -269,7 +300,7 @@ func (r *Registry) renewReplicated(ctx context.Context, key eureka.Key, dirty ti
 	if stored == nil || stored.Tombstone() || !stored.Dirty.After(dirty) {
 		return nil, eureka.ErrLeaseNotFound
 	}
-	found, err = failedCondition(r.store.Renew(ctx, Renewal{Key: key, Now: now}))
+	found, err = r.renew(ctx, Renewal{Key: key, Now: now})
 	if found != nil {
 		err = eureka.ErrLeaseNotFound
 	}
@@ -300,9 +331,18 @@ func cancelledAt(stored *lease.Lease, now time.Time) bool {
 	return stored != nil && stored.Tombstone() && stored.Gone.Equal(now)
 }
 
+// renew makes a renewal and splits the answer as [failedCondition] does.
+func (r *Registry) renew(ctx context.Context, renewal Renewal) (*ConditionFailedError, error) {
+	_, err := r.store.Renew(ctx, renewal)
+	return failedCondition(err)
+}
+
 // failedCondition splits the answer of a conditional write: a failed condition
 // is a finding, every other error stays one.
 func failedCondition(err error) (*ConditionFailedError, error) {
+	if err == nil {
+		return nil, nil // and nothing is allocated
+	}
 	var found *ConditionFailedError
 	if errors.As(err, &found) {
 		return found, nil

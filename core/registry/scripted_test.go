@@ -40,8 +40,12 @@ func (s *rivalStore) Register(ctx context.Context, r registry.Registration) erro
 	return s.write(func() error { return s.Store.Register(ctx, r) })
 }
 
-func (s *rivalStore) Renew(ctx context.Context, r registry.Renewal) error {
-	return s.write(func() error { return s.Store.Renew(ctx, r) })
+func (s *rivalStore) Renew(ctx context.Context, r registry.Renewal) (lasts time.Duration, err error) {
+	err = s.write(func() error {
+		lasts, err = s.Store.Renew(ctx, r)
+		return err
+	})
+	return lasts, err
 }
 
 func (s *rivalStore) Update(ctx context.Context, u registry.Update) error {

@@ -26,9 +26,11 @@ type Store interface {
 	// Register writes a whole lease. Condition: the item has no live lease or
 	// one whose Dirty is not newer, and holds the override r.Stored names.
 	Register(ctx context.Context, r Registration) error
-	// Renew sets Renewed. Condition: a live lease whose status is not UNKNOWN
-	// and whose Dirty is not older than r.Dirty (with r.Exact: is equal).
-	Renew(ctx context.Context, r Renewal) error
+	// Renew sets Renewed, and Quiet unless r.Quiet is 0. Condition: a live
+	// lease whose status is not UNKNOWN and whose Dirty is not older than
+	// r.Dirty (with r.Exact: is equal). With r.Quiet it returns the lease's
+	// duration, or 0 when the engine does not tell.
+	Renew(ctx context.Context, r Renewal) (time.Duration, error)
 	// Update changes fields of a live lease. Condition: its version is
 	// u.IfVersion. Renewals do not change the version, so they neither fail
 	// it nor are lost by it.
@@ -48,7 +50,8 @@ type Counter interface {
 type Registration struct {
 	// Lease is the new state. The store assigns Version (greater than the
 	// item's, and at least Updated in epoch milliseconds for a new item), and
-	// keeps ServiceUp of a live lease that has one.
+	// keeps ServiceUp of a live lease that has one. A Quiet of 0 leaves the
+	// item's, a tombstone's too: another process may still rely on it.
 	Lease lease.Lease
 	// Stored is the override that the item, lease or tombstone, must hold;
 	// empty: none.
@@ -66,6 +69,9 @@ type Renewal struct {
 	// the state in the ConditionFailedError; without it the error may carry
 	// none, which saves a read.
 	Exact bool
+	// Quiet becomes the lease's, in whole seconds; 0 leaves the stored one
+	// alone.
+	Quiet time.Duration
 }
 
 // Update is a change of a live lease that depends on what was read.

@@ -30,6 +30,9 @@ type Config struct {
 	EvictionInterval time.Duration
 	// Eviction says which leases a pass may evict.
 	Eviction eviction.Policy
+	// RenewalWriteInterval is for how long after a renewal that it wrote a
+	// process answers heartbeats from memory; 0: it writes every one.
+	RenewalWriteInterval time.Duration
 	// OverrideKept is how long an override outlives an eviction.
 	OverrideKept time.Duration
 	// TTLGrace is how far past a lease's end its TTL attribute lies.
@@ -139,6 +142,9 @@ func (c *Config) check(user User) []error {
 		"REGISTRY_LEASE_TABLE, REGISTRY_DELTA_TABLE: both are %q, they must differ", c.LeaseTable)
 	fault(c.DeltaRetention < 2*c.CacheRefresh,
 		"REGISTRY_DELTA_RETENTION=%s: readers that refresh every %s need at least twice as much", c.DeltaRetention, c.CacheRefresh)
+	// A tombstone keeps a lease's quiet time for an hour.
+	fault(c.RenewalWriteInterval > time.Hour,
+		"REGISTRY_RENEWAL_WRITE_INTERVAL=%s: at most an hour", c.RenewalWriteInterval)
 	fault(c.Anonymous && c.CredentialsSecret+c.CredentialsFile != "",
 		"REGISTRY_ANONYMOUS=true: there are credentials too, which nobody would be asked for")
 	if user == Local {

@@ -132,8 +132,8 @@ func TestNoSecretIsLogged(t *testing.T) {
 // broken is a table whose writes fail and whose removals panic.
 type broken struct{ storage.LeaseTable }
 
-func (broken) Renew(context.Context, registry.Renewal) error {
-	return fmt.Errorf("secret inside: %w", eureka.ErrCorrupt)
+func (broken) Renew(context.Context, registry.Renewal) (time.Duration, error) {
+	return 0, fmt.Errorf("secret inside: %w", eureka.ErrCorrupt)
 }
 
 func (broken) Cancel(context.Context, eureka.Key, time.Time) error { panic("secret inside") }

@@ -103,21 +103,25 @@ func (f failures) Observe(_ context.Context, o observed.Observation) {
 
 // Write returns the handler of the write function: the API without lists.
 func (p *Parts) Write() *handlers.HTTP {
-	return handlers.NewHTTP(handlers.HTTPConfig{Gateway: p.behindGateway(p.api(nil)), Meter: p.Meter})
+	return handlers.NewHTTP(handlers.HTTPConfig{Gateway: p.behindGateway(p.api(p.registry(), nil)), Meter: p.Meter})
 }
 
 // Read returns the handler of the read function: the API with lists from a
 // view of its own.
 func (p *Parts) Read() *handlers.HTTP {
 	var fresh freshness
+	reg := p.registry()
 	return handlers.NewHTTP(handlers.HTTPConfig{
-		Gateway: p.behindGateway(p.api(p.cache(&fresh))), Meter: p.Meter,
+		Gateway: p.behindGateway(p.api(reg, p.cache(&fresh, reg))), Meter: p.Meter,
 		Age: func() (time.Duration, bool) { return fresh.age(p.Now()) },
 	})
 }
 
 // API returns the whole API, for a process that serves it without a gateway.
-func (p *Parts) API() http.Handler { return p.api(p.cache(&freshness{})) }
+func (p *Parts) API() http.Handler {
+	reg := p.registry()
+	return p.api(reg, p.cache(&freshness{}, reg))
+}
 
 // Stream returns the handler of the lease table's stream.
 func (p *Parts) Stream() *handlers.Stream {
@@ -147,20 +151,25 @@ func (p *Parts) behindGateway(h http.Handler) *gateway.Handler {
 	return gateway.New(gateway.Config{HTTP: h, Log: p.Log})
 }
 
+func (p *Parts) registry() *registry.Registry {
+	return registry.New(registry.Config{
+		Store: p.Tables, Now: p.Now,
+		OverrideKept: p.Config.OverrideKept, MaxMetadata: p.Config.MaxMetadata, MaxInstance: p.Config.MaxInstance,
+		MaxInstances: p.Config.MaxInstances, Counter: p.Tables,
+		RenewalWriteInterval: p.Config.RenewalWriteInterval,
+	})
+}
+
 // api returns the core's HTTP handler; without a cache it has no lists.
-func (p *Parts) api(cache *readcache.Cache) http.Handler {
+func (p *Parts) api(reg *registry.Registry, cache *readcache.Cache) http.Handler {
 	cfg := httpapi.Config{
-		Registry: registry.New(registry.Config{
-			Store: p.Tables, Now: p.Now,
-			OverrideKept: p.Config.OverrideKept, MaxMetadata: p.Config.MaxMetadata, MaxInstance: p.Config.MaxInstance,
-			MaxInstances: p.Config.MaxInstances, Counter: p.Tables,
-		}),
-		Cache:   cache,
-		Gate:    p.gate(),
-		Limiter: p.Limiter,
-		Limits:  wire.Limits{MaxMetadata: p.Config.MaxMetadata, MaxInstance: p.Config.MaxInstance, MaxItems: p.Config.MaxBatch},
-		MaxBody: p.Config.MaxBody,
-		Fits:    p.Fits,
+		Registry: reg,
+		Cache:    cache,
+		Gate:     p.gate(),
+		Limiter:  p.Limiter,
+		Limits:   wire.Limits{MaxMetadata: p.Config.MaxMetadata, MaxInstance: p.Config.MaxInstance, MaxItems: p.Config.MaxBatch},
+		MaxBody:  p.Config.MaxBody,
+		Fits:     p.Fits,
 
 		SharedCaching: p.Config.Anonymous || p.Config.EdgeCaching,
 		Region:        p.Config.Region, Environment: p.Environment,
@@ -184,11 +193,28 @@ func (p *Parts) gate() httpapi.Gate {
 	return p.Guard
 }
 
-func (p *Parts) cache(fresh *freshness) *readcache.Cache {
+// cache returns the view of a process whose registry forgets what the view
+// shows to have changed.
+func (p *Parts) cache(fresh *freshness, reg *registry.Registry) *readcache.Cache {
 	return readcache.New(readcache.Config{
 		Source: p.Tables, Interval: p.Config.CacheRefresh, Retention: p.Config.DeltaRetention,
-		OnTurn: fresh.turn, Now: p.Now, Logger: p.Log,
+		OnTurn: func(ctx context.Context, t readcache.Turn) {
+			fresh.turn(ctx, t)
+			forgetRenewals(reg, t)
+		},
+		Now: p.Now, Logger: p.Log,
 	})
+}
+
+// forgetRenewals makes heartbeats of leases that changed go to the table.
+func forgetRenewals(reg *registry.Registry, t readcache.Turn) {
+	switch {
+	case t.Err != nil:
+	case t.Origin == readcache.FromDeltas:
+		reg.Forget(t.Keys...)
+	default:
+		reg.ForgetAll()
+	}
 }
 
 // freshness remembers which view was the last that could be made.

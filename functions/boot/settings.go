@@ -101,6 +101,8 @@ func Settings() []Setting {
 			"leases from which on there is self-preservation", count(func(c *Config) *int { return &c.Eviction.MinLeases })},
 		{"REGISTRY_SELF_PRESERVATION_MAX", "1h", "", evictUser,
 			"longest time for which self-preservation keeps a silent lease", positive(func(c *Config) *time.Duration { return &c.Eviction.MaxSilence })},
+		{"REGISTRY_RENEWAL_WRITE_INTERVAL", "0s", "", writeUser,
+			"how long a process answers heartbeats from memory after it wrote one, at most an hour and the lease's duration; leases end so much later. 0s: every heartbeat is written", duration(func(c *Config) *time.Duration { return &c.RenewalWriteInterval })},
 		{"REGISTRY_OVERRIDE_KEPT", "1h", "", tableUser,
 			"how long an override outlives an eviction", positive(func(c *Config) *time.Duration { return &c.OverrideKept })},
 		{"REGISTRY_TTL_GRACE", "24h", "", writeUser,

@@ -33,7 +33,7 @@ func BenchmarkRenew(b *testing.B) {
 	r := registry.Renewal{Key: l.Key, Now: began, Dirty: l.Dirty}
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := s.Renew(b.Context(), r); err != nil {
+		if err := errorOf(s.Renew(b.Context(), r)); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -165,7 +165,7 @@ func BenchmarkEngine(b *testing.B) {
 			l := usualLease(1)
 			require.NoError(b, s.Register(b.Context(), registry.Registration{Lease: l}))
 			for b.Loop() {
-				require.NoError(b, s.Renew(b.Context(), registry.Renewal{Key: l.Key, Now: began, Dirty: l.Dirty}))
+				require.NoError(b, errorOf(s.Renew(b.Context(), registry.Renewal{Key: l.Key, Now: began, Dirty: l.Dirty})))
 			}
 		})
 		b.Run(name+"/scan10000", func(b *testing.B) {

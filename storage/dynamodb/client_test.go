@@ -76,7 +76,7 @@ func TestATryThatGetsNoAnswerIsGivenUp(t *testing.T) {
 	})
 	defer close(release)
 
-	err := s.Renew(t.Context(), registry.Renewal{Key: shop1, Now: began})
+	err := errorOf(s.Renew(t.Context(), registry.Renewal{Key: shop1, Now: began}))
 
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, calls.Load())
@@ -86,7 +86,7 @@ func TestATryThatGetsNoAnswerIsGivenUp(t *testing.T) {
 func TestADeadConnectionCostsOneRetry(t *testing.T) {
 	s, server := on(t, dynamodb.ClientConfig{}, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("{}")) })
 	for range 3 {
-		require.NoError(t, s.Renew(t.Context(), registry.Renewal{Key: shop1, Now: began}))
+		require.NoError(t, errorOf(s.Renew(t.Context(), registry.Renewal{Key: shop1, Now: began})))
 		server.CloseClientConnections()
 	}
 }
@@ -103,7 +103,7 @@ func TestUsageIsReportedWithTheCallersContext(t *testing.T) {
 	}), func(o *awsdynamodb.Options) { o.RetryMaxAttempts = 2 })
 	ctx := context.WithValue(t.Context(), key{}, "operation")
 
-	require.NoError(t, dynamodb.New(client, dynamodb.Config{}).Renew(ctx, registry.Renewal{Key: shop1, Now: began}))
+	require.NoError(t, errorOf(dynamodb.New(client, dynamodb.Config{}).Renew(ctx, registry.Renewal{Key: shop1, Now: began})))
 
 	assert.Equal(t, []dynamodb.Usage{{Operation: "UpdateItem", WriteUnits: 2.5, Attempts: 2}}, seen)
 }

@@ -86,7 +86,10 @@ func TestCostOfLeases(t *testing.T) {
 	b.costs("register", write, units{write: 1}, func() error { return b.Register(ctx, registry.Registration{Lease: l}) })
 	b.costs("register again", write, units{write: 1}, func() error { return b.Register(ctx, registry.Registration{Lease: l}) })
 	b.costs("renew", write, units{write: 1}, func() error {
-		return b.Renew(ctx, registry.Renewal{Key: l.Key, Now: began, Dirty: l.Dirty})
+		return errorOf(b.Renew(ctx, registry.Renewal{Key: l.Key, Now: began, Dirty: l.Dirty}))
+	})
+	b.costs("renew with a quiet time", write, units{write: 1}, func() error {
+		return errorOf(b.Renew(ctx, registry.Renewal{Key: l.Key, Now: began, Dirty: l.Dirty, Quiet: 75 * time.Second}))
 	})
 	b.costs("get", calls{"GetItem": 1}, units{read: 1}, func() error { _, err := b.Get(ctx, l.Key); return err })
 	b.costs("status", readAndWrite, units{1, 1}, func() error {

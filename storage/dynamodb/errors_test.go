@@ -69,7 +69,7 @@ func TestErrors(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 				defer cancel()
 
-				err := s.Renew(ctx, registry.Renewal{Key: shop1, Now: time.Now()})
+				err := errorOf(s.Renew(ctx, registry.Renewal{Key: shop1, Now: time.Now()}))
 
 				if c.want == nil {
 					require.NoError(t, err)
@@ -90,7 +90,7 @@ func TestErrors(t *testing.T) {
 func TestAFaultOfThisPackageIsNoSentinel(t *testing.T) {
 	s := dynamodb.New(clientOn(t, refuse("ValidationException", "Invalid UpdateExpression")), dynamodb.Config{})
 
-	err := s.Renew(t.Context(), registry.Renewal{Key: shop1})
+	err := errorOf(s.Renew(t.Context(), registry.Renewal{Key: shop1}))
 
 	require.Error(t, err)
 	for _, sentinel := range []error{eureka.ErrThrottled, eureka.ErrUnavailable, eureka.ErrTooLarge, eureka.ErrInvalid} {
@@ -124,7 +124,7 @@ func TestARenewalOfNobodyIsOneCall(t *testing.T) {
 	a := &answers{steps: []transport{refuse("ConditionalCheckFailedException", "The conditional request failed")}}
 	s := dynamodb.New(clientOn(t, a), dynamodb.Config{})
 
-	err := s.Renew(t.Context(), registry.Renewal{Key: shop1, Now: time.Now(), Dirty: time.Now()})
+	err := errorOf(s.Renew(t.Context(), registry.Renewal{Key: shop1, Now: time.Now(), Dirty: time.Now()}))
 
 	assert.ErrorAs(t, err, new(*registry.ConditionFailedError))
 	assert.EqualValues(t, 1, a.count.Load())
@@ -143,7 +143,7 @@ func TestKeysThatNoItemCanHave(t *testing.T) {
 			_, err := s.Get(t.Context(), key)
 			assert.ErrorIs(t, err, eureka.ErrLeaseNotFound)
 			for _, err := range []error{
-				s.Renew(t.Context(), registry.Renewal{Key: key}),
+				errorOf(s.Renew(t.Context(), registry.Renewal{Key: key})),
 				s.Update(t.Context(), registry.Update{Key: key}),
 				s.Cancel(t.Context(), key, time.Now()),
 				s.Evict(t.Context(), key, time.Now(), time.Now()),

@@ -77,3 +77,6 @@ func incompressible(n int) string {
 }
 
 func parseInt(s string) (int64, error) { return strconv.ParseInt(s, 10, 64) }
+
+// errorOf returns the error of a call that returns a value too.
+func errorOf[T any](_ T, err error) error { return err }

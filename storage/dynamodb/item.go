@@ -108,6 +108,7 @@ func (r *reader) live(l *lease.Lease) {
 	l.ServiceUp = r.millis(AttrUp)
 	l.Interval = r.seconds(AttrInterval)
 	l.Duration = r.seconds(AttrDuration)
+	l.Quiet = r.seconds(AttrQuiet)
 	l.Instance = r.instance(AttrInfo)
 }
 

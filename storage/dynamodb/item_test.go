@@ -84,7 +84,7 @@ func TestAttributes(t *testing.T) {
 		require.NoError(t, s.Register(t.Context(), registry.Registration{Lease: l}))
 		assert.ElementsMatch(t, with("change"), attributes(stored()), "registered")
 
-		require.NoError(t, s.Renew(t.Context(), registry.Renewal{Key: l.Key, Now: began}))
+		require.NoError(t, errorOf(s.Renew(t.Context(), registry.Renewal{Key: l.Key, Now: began})))
 		assert.ElementsMatch(t, live, attributes(stored()), "renewed")
 
 		version := number(t, stored(), "version")
@@ -124,7 +124,7 @@ func TestH25TTLIsWholeSecondsPastTheEnd(t *testing.T) {
 		require.NoError(t, s.Register(t.Context(), registry.Registration{Lease: l}))
 		assert.EqualValues(t, end+1+24*3600, number(t, getItem(t, client, cfg.LeaseTable, l.Key), "ttl"))
 
-		require.NoError(t, s.Renew(t.Context(), registry.Renewal{Key: l.Key, Now: began.Truncate(1e9)}))
+		require.NoError(t, errorOf(s.Renew(t.Context(), registry.Renewal{Key: l.Key, Now: began.Truncate(1e9)})))
 		assert.EqualValues(t, end+24*3600, number(t, getItem(t, client, cfg.LeaseTable, l.Key), "ttl"))
 	})
 }
@@ -144,7 +144,7 @@ func TestUnknownAttributesSurviveARenewal(t *testing.T) {
 		})
 		require.NoError(t, err)
 
-		require.NoError(t, s.Renew(t.Context(), registry.Renewal{Key: l.Key, Now: began}))
+		require.NoError(t, errorOf(s.Renew(t.Context(), registry.Renewal{Key: l.Key, Now: began})))
 
 		assert.Equal(t, text("kept"), getItem(t, client, cfg.LeaseTable, l.Key)["later"])
 		_, err = s.Get(t.Context(), l.Key)

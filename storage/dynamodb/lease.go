@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -58,7 +57,10 @@ func (s *Store) Register(ctx context.Context, r registry.Registration) error {
 	u.put(AttrRenewed, millis(l.Renewed))
 	u.put(AttrInterval, number(seconds(l.Interval)))
 	u.put(AttrDuration, number(seconds(l.Duration)))
-	u.put(AttrTTL, number(seconds(l.Duration)+s.leaseTTL(l.Renewed)))
+	u.put(AttrTTL, number(epochSeconds(l.End().Add(s.cfg.TTLGrace))))
+	if l.Quiet > 0 {
+		u.put(AttrQuiet, number(seconds(l.Quiet)))
+	}
 	u.putOrDrop(AttrOverridden, override(l.Overridden))
 	if !l.ServiceUp.IsZero() {
 		u.putIfAbsent(AttrUp, millis(l.ServiceUp)) // a tombstone has none
@@ -72,11 +74,6 @@ func (s *Store) Register(ctx context.Context, r registry.Registration) error {
 		u.require(u.is(AttrOverridden, "storedOverride", stored))
 	}
 	return s.update(ctx, l.Key, u)
-}
-
-// leaseTTL is what the TTL of a lease is greater by than its duration.
-func (s *Store) leaseTTL(renewed time.Time) int64 {
-	return epochSeconds(renewed.Add(s.cfg.TTLGrace))
 }
 
 // override returns the value of an override, or nil for none.

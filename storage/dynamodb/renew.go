@@ -2,6 +2,7 @@ package dynamodb
 
 import (
 	"context"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
@@ -11,9 +12,16 @@ import (
 )
 
 // Renewals are nearly all of the writes, so their expressions are made once.
-// The TTL is computed where the lease's duration is: in the database. The
-// change marker goes, which keeps the write from invoking the stream function.
-const renewExpression = "SET #renewed = :renewed, #ttl = #duration + :ttl REMOVE #change"
+// The TTL is computed in the database, which knows the lease's duration, and
+// the answer tells the duration by it. Where the duration is shorter than the
+// quiet time, the TTL is later than the lease's end asks for; where the quiet
+// time is left alone, it takes that from the grace. The change marker goes,
+// which keeps the write from invoking the stream function.
+const (
+	setRenewed   = "SET #renewed = :renewed, #ttl = #duration + :ttl"
+	setQuiet     = ", #quiet = :quiet"
+	removeChange = " REMOVE #change"
+)
 
 const renewable = "attribute_exists(#info) AND #status <> :unknown"
 
@@ -23,8 +31,18 @@ type renewal struct {
 	names                 map[string]string
 }
 
-func newRenewal(condition string, names ...string) *renewal {
-	r := &renewal{expression: renewExpression, condition: renewable + condition, names: map[string]string{}}
+// renewals are those that leave the quiet time alone, and those that set it.
+type renewals struct{ plain, quiet *renewal }
+
+func newRenewals(condition string, names ...string) renewals {
+	return renewals{
+		plain: newRenewal(setRenewed+removeChange, condition, names...),
+		quiet: newRenewal(setRenewed+setQuiet+removeChange, condition, append(names, AttrQuiet)...),
+	}
+}
+
+func newRenewal(expression, condition string, names ...string) *renewal {
+	r := &renewal{expression: expression, condition: renewable + condition, names: map[string]string{}}
 	for _, n := range append(names, AttrRenewed, AttrTTL, AttrDuration, AttrChange, AttrInfo, AttrStatus) {
 		r.names["#"+n] = n
 	}
@@ -32,42 +50,64 @@ func newRenewal(condition string, names ...string) *renewal {
 }
 
 var (
-	renewAny     = newRenewal("")
-	renewDirty   = newRenewal(" AND #dirty >= :dirty", AttrDirty)
-	renewExactly = newRenewal(" AND #dirty = :dirty", AttrDirty)
+	renewAny     = newRenewals("")
+	renewDirty   = newRenewals(" AND #dirty >= :dirty", AttrDirty)
+	renewExactly = newRenewals(" AND #dirty = :dirty", AttrDirty)
 
 	valueUnknown = text(string(eureka.Unknown))
 )
 
 // Renew implements [registry.Store]: a write unit for each KB of the lease.
-func (s *Store) Renew(ctx context.Context, r registry.Renewal) error {
+func (s *Store) Renew(ctx context.Context, r registry.Renewal) (time.Duration, error) {
 	if checkKey(r.Key) != nil {
-		return &registry.ConditionFailedError{}
+		return 0, &registry.ConditionFailedError{}
 	}
-	fixed := renewAny
+	in, ttl := s.renewal(r)
+	out, err := s.api.UpdateItem(ctx, in)
+	if err != nil {
+		return 0, s.conditional(ctx, r.Key, err, r.Exact)
+	}
+	return durationOf(out.Attributes, ttl), nil
+}
+
+// renewal returns the call of a renewal, and what it adds to the duration for
+// the TTL.
+func (s *Store) renewal(r registry.Renewal) (*dynamodb.UpdateItemInput, int64) {
+	kind := renewAny
+	ttl := epochSeconds(r.Now.Add(r.Quiet + s.cfg.TTLGrace))
 	values := item{
 		":renewed": millis(r.Now),
-		":ttl":     number(s.leaseTTL(r.Now)),
+		":ttl":     number(ttl),
 		":unknown": valueUnknown,
 	}
 	if dirty := epochMillis(r.Dirty); dirty != 0 {
-		fixed = renewDirty
+		kind = renewDirty
 		if r.Exact {
-			fixed = renewExactly
+			kind = renewExactly
 		}
 		values[":dirty"] = number(dirty)
 	}
-	in := &dynamodb.UpdateItemInput{
-		TableName:                 &s.cfg.LeaseTable,
-		Key:                       leaseKey(r.Key),
-		UpdateExpression:          &fixed.expression,
-		ConditionExpression:       &fixed.condition,
-		ExpressionAttributeNames:  fixed.names,
-		ExpressionAttributeValues: values,
+	in := &dynamodb.UpdateItemInput{TableName: &s.cfg.LeaseTable, Key: leaseKey(r.Key), ExpressionAttributeValues: values}
+	fixed := kind.plain
+	if r.Quiet > 0 {
+		fixed = kind.quiet
+		values[":quiet"] = number(seconds(r.Quiet))
+		in.ReturnValues = types.ReturnValueUpdatedNew
 	}
+	in.UpdateExpression, in.ConditionExpression, in.ExpressionAttributeNames = &fixed.expression, &fixed.condition, fixed.names
 	if r.Exact {
 		in.ReturnValuesOnConditionCheckFailure = types.ReturnValuesOnConditionCheckFailureAllOld
 	}
-	_, err := s.api.UpdateItem(ctx, in)
-	return s.conditional(ctx, r.Key, err, r.Exact)
+	return in, ttl
+}
+
+// durationOf returns a lease's duration from what a renewal changed, given what
+// was added to it for the TTL; 0 when the answer has no TTL.
+func durationOf(changed item, added int64) time.Duration {
+	r := reader{item: changed}
+	ttl := r.number(AttrTTL)
+	if ttl <= added || r.err != nil {
+		return 0
+	}
+	return time.Duration(ttl-added) * time.Second
 }

@@ -42,6 +42,9 @@ const (
 	// Lease times in seconds.
 	AttrInterval = "interval"
 	AttrDuration = "duration"
+	// AttrQuiet is for how many seconds after the last renewal its writer may
+	// answer heartbeats without writing; absent: 0. A tombstone keeps it.
+	AttrQuiet = "quiet"
 	// AttrTTL is when the database may delete the item, in epoch seconds, in
 	// both tables. Eviction never depends on it.
 	AttrTTL = "ttl"

@@ -115,7 +115,7 @@ func TestH26LeasesFromStreamAndTable(t *testing.T) {
 		}
 		require.NoError(t, s.Register(t.Context(), registry.Registration{Lease: l}))
 		step("INSERT", true)
-		require.NoError(t, s.Renew(t.Context(), registry.Renewal{Key: l.Key, Now: began}))
+		require.NoError(t, errorOf(s.Renew(t.Context(), registry.Renewal{Key: l.Key, Now: began})))
 		step("MODIFY", false)
 		stored, err := s.Get(t.Context(), l.Key)
 		require.NoError(t, err)

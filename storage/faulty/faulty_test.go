@@ -107,7 +107,7 @@ func TestEveryOperationIsAsked(t *testing.T) {
 	}{
 		{asked{storage.Get, key}, func() error { _, err := tables.Get(ctx, key); return err }},
 		{asked{storage.Register, key}, func() error { return tables.Register(ctx, registration(key)) }},
-		{asked{storage.Renew, key}, func() error { return tables.Renew(ctx, registry.Renewal{Key: key}) }},
+		{asked{storage.Renew, key}, func() error { return errorOf(tables.Renew(ctx, registry.Renewal{Key: key})) }},
 		{asked{storage.Update, key}, func() error { return tables.Update(ctx, registry.Update{Key: key}) }},
 		{asked{storage.Cancel, key}, func() error { return tables.Cancel(ctx, key, now) }},
 		{asked{storage.Evict, key}, func() error { return tables.Evict(ctx, key, now, now) }},
@@ -133,7 +133,7 @@ func TestEveryOperationIsAsked(t *testing.T) {
 func TestOnMeetsTheFirstCallsOfItsOperation(t *testing.T) {
 	tables := faulty.Wrap(registered(t), faulty.On(storage.Renew,
 		faulty.Fault{Kind: faulty.Throttled}, faulty.Fault{}, faulty.Fault{Kind: faulty.NotApplied}))
-	renew := func() error { return tables.Renew(t.Context(), registry.Renewal{Key: key, Now: now}) }
+	renew := func() error { return errorOf(tables.Renew(t.Context(), registry.Renewal{Key: key, Now: now})) }
 	require.ErrorIs(t, renew(), eureka.ErrThrottled)
 	_, err := tables.Get(t.Context(), key)
 	require.NoError(t, err)
@@ -181,7 +181,7 @@ func TestDelay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tables := registered(t)
 			rival := func(ctx context.Context) { assert.NoError(t, tables.Cancel(ctx, key, now)) }
-			err := faulty.Wrap(tables, faulty.On(storage.Renew, c.fault(rival))).
+			_, err := faulty.Wrap(tables, faulty.On(storage.Renew, c.fault(rival))).
 				Renew(t.Context(), registry.Renewal{Key: key, Now: now.Add(time.Second)})
 			if c.cancelled {
 				var failed *registry.ConditionFailedError
@@ -201,3 +201,6 @@ func TestKindsHaveNames(t *testing.T) {
 		seen[k.String()] = true
 	}
 }
+
+// errorOf returns the error of a call that returns a value too.
+func errorOf[T any](_ T, err error) error { return err }

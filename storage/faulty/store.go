@@ -34,8 +34,8 @@ func (t leaseTable) Register(ctx context.Context, r registry.Registration) error
 	return t.choose.call(ctx, storage.Register, r.Lease.Key, func() error { return t.next.Register(ctx, r) })
 }
 
-func (t leaseTable) Renew(ctx context.Context, r registry.Renewal) error {
-	return t.choose.call(ctx, storage.Renew, r.Key, func() error { return t.next.Renew(ctx, r) })
+func (t leaseTable) Renew(ctx context.Context, r registry.Renewal) (time.Duration, error) {
+	return value(ctx, t.choose, storage.Renew, r.Key, func() (time.Duration, error) { return t.next.Renew(ctx, r) })
 }
 
 func (t leaseTable) Update(ctx context.Context, u registry.Update) error {

@@ -91,7 +91,7 @@ func mustFollow(old *item, next item) {
 	case next.marked && l.Version <= old.lease.Version:
 		panic(fmt.Sprintf("memory: version of %s from %d to %d", l.Key, old.lease.Version, l.Version))
 	case !next.marked:
-		l.Renewed = old.lease.Renewed
+		l.Renewed, l.Quiet = old.lease.Renewed, old.lease.Quiet
 		if !reflect.DeepEqual(l, old.lease) {
 			panic(fmt.Sprintf("memory: a renewal of %s changed more", l.Key))
 		}
@@ -128,6 +128,9 @@ func (s *Store) Register(ctx context.Context, r registry.Registration) error {
 		}
 		l := keptLease(r.Lease)
 		l.Version = nextVersion(old, r.Lease.Updated)
+		if l.Quiet == 0 && old != nil {
+			l.Quiet = old.lease.Quiet
+		}
 		if old.live() && !old.lease.ServiceUp.IsZero() {
 			l.ServiceUp = old.lease.ServiceUp
 		}
@@ -150,13 +153,17 @@ func (s *Store) leaseExpires(l lease.Lease) int64 { return l.End().Add(s.cfg.TTL
 
 // Renew implements [registry.Store]. Its failed conditions carry the item only
 // when r.Exact asks for it.
-func (s *Store) Renew(ctx context.Context, r registry.Renewal) error {
+func (s *Store) Renew(ctx context.Context, r registry.Renewal) (time.Duration, error) {
+	var lasts time.Duration
 	err := s.conditional(ctx, r.Key, func(old *item) (item, bool) {
 		if !old.live() || old.lease.Status == eureka.Unknown || !dirtyAllows(old.lease.Dirty, r) {
 			return item{}, false
 		}
 		next := *old
 		next.lease.Renewed = millis(r.Now)
+		if r.Quiet > 0 {
+			next.lease.Quiet, lasts = r.Quiet, next.lease.Duration
+		}
 		next.marked = false
 		next.expires = s.leaseExpires(next.lease)
 		return next, true
@@ -164,7 +171,7 @@ func (s *Store) Renew(ctx context.Context, r registry.Renewal) error {
 	if failed, ok := err.(*registry.ConditionFailedError); ok && !r.Exact {
 		failed.Stored = nil
 	}
-	return err
+	return lasts, err
 }
 
 // dirtyAllows compares a lease's dirty timestamp with a renewal's.
@@ -223,13 +230,14 @@ func (s *Store) Evict(ctx context.Context, key eureka.Key, renewed, now time.Tim
 }
 
 // tombstone returns what becomes of a lease that ends. Nothing of the lease
-// but its version and an override is kept.
+// but its version, its quiet time and an override is kept.
 func tombstone(old *item, override eureka.Status, now time.Time, kept time.Duration) item {
 	return item{
 		lease: lease.Lease{
 			Key:        old.lease.Key,
 			Version:    nextVersion(old, now),
 			Overridden: override,
+			Quiet:      old.lease.Quiet,
 			Gone:       millis(now),
 		},
 		marked:  true,

@@ -65,6 +65,11 @@ func status(t *rapid.T, label string) eureka.Status {
 	return rapid.SampledFrom([]eureka.Status{eureka.Up, eureka.Down, eureka.OutOfService, eureka.Unknown}).Draw(t, label)
 }
 
+// quiet draws a quiet time, most often none.
+func quiet(t *rapid.T) time.Duration {
+	return time.Duration(rapid.SampledFrom([]int{0, 0, 30, 75}).Draw(t, "quiet")) * time.Second
+}
+
 // override draws an override, most often none.
 func override(t *rapid.T, label string) eureka.Status {
 	return rapid.SampledFrom([]eureka.Status{"", "", eureka.OutOfService, eureka.Down}).Draw(t, label)
@@ -97,7 +102,7 @@ func (m *machine) register(t *rapid.T) {
 	key, at := m.key(t), m.tick(t)
 	l := newLease(key)
 	l.Status, l.Overridden, l.Dirty = status(t, "status"), override(t, "override"), dirty(t)
-	l.Updated, l.Registered, l.Renewed = at, at, at
+	l.Updated, l.Registered, l.Renewed, l.Quiet = at, at, at, quiet(t)
 	if l.Status == eureka.Up {
 		l.ServiceUp = at
 	}
@@ -111,6 +116,9 @@ func (m *machine) register(t *rapid.T) {
 	}
 	if live && !before.ServiceUp.IsZero() {
 		l.ServiceUp = before.ServiceUp
+	}
+	if l.Quiet == 0 {
+		l.Quiet = before.Quiet
 	}
 	l.Version = m.newVersion(t, key, max(before.Version+1, 1))
 	if !exists {
@@ -129,13 +137,16 @@ func (m *machine) newVersion(t *rapid.T, key eureka.Key, least int64) int64 {
 }
 
 func (m *machine) renew(t *rapid.T) {
-	r := registry.Renewal{Key: m.key(t), Now: m.tick(t), Dirty: dirty(t), Exact: rapid.Bool().Draw(t, "exact")}
+	r := registry.Renewal{Key: m.key(t), Now: m.tick(t), Dirty: dirty(t), Exact: rapid.Bool().Draw(t, "exact"), Quiet: quiet(t)}
 	l, live := m.live(r.Key)
 	ok := live && l.Status != eureka.Unknown &&
 		(r.Dirty.IsZero() || l.Dirty.Equal(r.Dirty) || !r.Exact && l.Dirty.After(r.Dirty))
-	m.expect(t, r.Key, ok, m.store.Renew(context.Background(), r))
+	m.expect(t, r.Key, ok, errorOf(m.store.Renew(context.Background(), r)))
 	if ok {
 		l.Renewed = r.Now
+		if r.Quiet > 0 {
+			l.Quiet = r.Quiet
+		}
 		m.items[r.Key] = l
 	}
 }
@@ -170,7 +181,7 @@ func (m *machine) cancel(t *rapid.T) {
 	l, ok := m.live(key)
 	m.expect(t, key, ok, m.store.Cancel(context.Background(), key, at))
 	if ok {
-		m.items[key] = lease.Lease{Key: key, Version: m.newVersion(t, key, l.Version+1), Gone: at}
+		m.items[key] = lease.Lease{Key: key, Version: m.newVersion(t, key, l.Version+1), Quiet: l.Quiet, Gone: at}
 	}
 }
 
@@ -184,7 +195,7 @@ func (m *machine) evict(t *rapid.T) {
 	ok := live && renewed.Equal(l.Renewed)
 	m.expect(t, key, ok, m.store.Evict(context.Background(), key, renewed, at))
 	if ok {
-		m.items[key] = lease.Lease{Key: key, Version: m.newVersion(t, key, l.Version+1), Overridden: l.Overridden, Gone: at}
+		m.items[key] = lease.Lease{Key: key, Version: m.newVersion(t, key, l.Version+1), Quiet: l.Quiet, Overridden: l.Overridden, Gone: at}
 	}
 }
 

@@ -54,8 +54,12 @@ func TestEachWriteHasItsRecord(t *testing.T) {
 		{name: "register", marked: true, passes: true, write: func(ctx context.Context) error {
 			return s.Register(ctx, registry.Registration{Lease: newLease(key)})
 		}},
-		{name: "renew", write: func(ctx context.Context) error { return s.Renew(ctx, registry.Renewal{Key: key, Now: after(1)}) }},
-		{name: "renew again", write: func(ctx context.Context) error { return s.Renew(ctx, registry.Renewal{Key: key, Now: after(2)}) }},
+		{name: "renew", write: func(ctx context.Context) error {
+			return errorOf(s.Renew(ctx, registry.Renewal{Key: key, Now: after(1)}))
+		}},
+		{name: "renew again", write: func(ctx context.Context) error {
+			return errorOf(s.Renew(ctx, registry.Renewal{Key: key, Now: after(2)}))
+		}},
 		{name: "update", marked: true, passes: true, write: func(ctx context.Context) error {
 			return s.Update(ctx, registry.Update{
 				Key: key, IfVersion: version, Status: eureka.Down, Overridden: eureka.Down, Action: eureka.Modified, Updated: after(3),
@@ -93,9 +97,9 @@ func TestWhatChangesNothingHasNoRecord(t *testing.T) {
 	s := memory.New(memory.Config{})
 	register(t, s, newLease(key))
 	renewal := registry.Renewal{Key: key, Now: after(1)}
-	require.NoError(t, s.Renew(t.Context(), renewal))
+	require.NoError(t, errorOf(s.Renew(t.Context(), renewal)))
 	position := len(s.Records(0))
-	require.NoError(t, s.Renew(t.Context(), renewal), "the same renewal once more")
+	require.NoError(t, errorOf(s.Renew(t.Context(), renewal)), "the same renewal once more")
 	require.Error(t, s.Evict(t.Context(), key, now, after(2)), "a failed condition")
 	require.Error(t, s.Cancel(t.Context(), eureka.NewKey("shop", "none"), after(2)))
 	assert.Empty(t, s.Records(position))
@@ -171,7 +175,7 @@ func TestRecordsTellReaders(t *testing.T) {
 	register(t, s, newLease(key))
 	register(t, s, newLease(gone))
 	require.NoError(t, s.Cancel(t.Context(), gone, after(1)))
-	require.NoError(t, s.Renew(t.Context(), registry.Renewal{Key: key, Now: after(2)}))
+	require.NoError(t, errorOf(s.Renew(t.Context(), registry.Renewal{Key: key, Now: after(2)})))
 	l, err := s.Get(t.Context(), key)
 	require.NoError(t, err)
 	require.NoError(t, s.Update(t.Context(), registry.Update{
@@ -233,3 +237,6 @@ func TestLaterChangesByTheCallerAreNotStored(t *testing.T) {
 	assert.Equal(t, map[string]string{"zone": "a"}, got.Instance.Metadata)
 	assert.Empty(t, got.Instance.HostName)
 }
+
+// errorOf returns the error of a call that returns a value too.
+func errorOf[T any](_ T, err error) error { return err }

@@ -37,8 +37,8 @@ func (t leaseTable) Register(ctx context.Context, r registry.Registration) error
 	return t.watch.call(ctx, storage.Register, func(ctx context.Context) error { return t.next.Register(ctx, r) })
 }
 
-func (t leaseTable) Renew(ctx context.Context, r registry.Renewal) error {
-	return t.watch.call(ctx, storage.Renew, func(ctx context.Context) error { return t.next.Renew(ctx, r) })
+func (t leaseTable) Renew(ctx context.Context, r registry.Renewal) (time.Duration, error) {
+	return value(ctx, t.watch, storage.Renew, func(ctx context.Context) (time.Duration, error) { return t.next.Renew(ctx, r) })
 }
 
 func (t leaseTable) Update(ctx context.Context, u registry.Update) error {

@@ -48,9 +48,9 @@ func (b *broken) Register(ctx context.Context, r registry.Registration) error {
 	return b.Tables.Register(ctx, r)
 }
 
-func (b *broken) Renew(ctx context.Context, r registry.Renewal) error {
+func (b *broken) Renew(ctx context.Context, r registry.Renewal) (time.Duration, error) {
 	if b.renew != nil {
-		return b.renew(ctx, r)
+		return 0, b.renew(ctx, r)
 	}
 	return b.Tables.Renew(ctx, r)
 }
@@ -171,3 +171,6 @@ func (b *broken) putting(change func(r *delta.Row)) {
 		return b.Tables.Put(ctx, changed)
 	}
 }
+
+// errorOf returns the error of a call that returns a value too.
+func errorOf[T any](_ T, err error) error { return err }

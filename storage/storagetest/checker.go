@@ -50,7 +50,7 @@ func (c *Checker) follows(l lease.Lease) []string {
 	case l.Version < before.Version:
 		return []string{fmt.Sprintf("comes after version %d", before.Version)}
 	}
-	before.Renewed = l.Renewed
+	before.Renewed, before.Quiet = l.Renewed, l.Quiet
 	return diffValues("the same version with another", reflect.ValueOf(before), reflect.ValueOf(l))
 }
 

@@ -79,7 +79,7 @@ var leaseDefects = map[string]defect{
 						Key: r.Key, Instance: &eureka.InstanceInfo{InstanceID: r.Key.ID, App: r.Key.App}, Renewed: r.Now,
 					}})
 				}
-				return b.Tables.Renew(ctx, r)
+				return errorOf(b.Tables.Renew(ctx, r))
 			}
 		},
 	},
@@ -232,7 +232,7 @@ var leaseDefects = map[string]defect{
 		test: "registry.Store/Renew sets Renewed and nothing else",
 		harm: func(b *broken) {
 			b.renew = func(ctx context.Context, r registry.Renewal) error {
-				err := b.Tables.Renew(ctx, r)
+				err := errorOf(b.Tables.Renew(ctx, r))
 				if l, _ := b.Tables.Get(ctx, r.Key); err == nil {
 					return b.Tables.Update(ctx, registry.Update{
 						Key: r.Key, IfVersion: l.Version, Status: l.Status, Overridden: l.Overridden, Action: l.Action,
@@ -248,7 +248,7 @@ var leaseDefects = map[string]defect{
 		harm: func(b *broken) {
 			b.renew = func(ctx context.Context, r registry.Renewal) error {
 				r.Dirty = time.Time{}
-				return b.Tables.Renew(ctx, r)
+				return errorOf(b.Tables.Renew(ctx, r))
 			}
 		},
 	},
@@ -257,7 +257,7 @@ var leaseDefects = map[string]defect{
 		harm: func(b *broken) {
 			b.renew = func(ctx context.Context, r registry.Renewal) error {
 				r.Exact = false
-				return b.Tables.Renew(ctx, r)
+				return errorOf(b.Tables.Renew(ctx, r))
 			}
 		},
 	},
@@ -268,7 +268,7 @@ var leaseDefects = map[string]defect{
 				if l, err := b.Tables.Get(ctx, r.Key); err == nil && l.Status == eureka.Unknown {
 					return nil
 				}
-				return b.Tables.Renew(ctx, r)
+				return errorOf(b.Tables.Renew(ctx, r))
 			}
 		},
 	},
@@ -277,7 +277,7 @@ var leaseDefects = map[string]defect{
 		harm: func(b *broken) {
 			b.renew = func(ctx context.Context, r registry.Renewal) error {
 				r.Exact = true
-				return alwaysDone(b.Tables.Renew(ctx, r))
+				return alwaysDone(errorOf(b.Tables.Renew(ctx, r)))
 			}
 		},
 	},
@@ -319,7 +319,7 @@ var leaseDefects = map[string]defect{
 			b.update = func(ctx context.Context, u registry.Update) error {
 				err := b.Tables.Update(ctx, u)
 				if l, _ := b.Tables.Get(ctx, u.Key); err == nil {
-					return b.Tables.Renew(ctx, registry.Renewal{Key: u.Key, Now: l.Registered})
+					return errorOf(b.Tables.Renew(ctx, registry.Renewal{Key: u.Key, Now: l.Registered}))
 				}
 				return err
 			}

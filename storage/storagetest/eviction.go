@@ -91,7 +91,7 @@ func scanFindsAll(t *testing.T, f *fixture) {
 func scanIsConsistent(t *testing.T, f *fixture) {
 	key := f.key("id")
 	requireLease(t, f.register(t, key), f.scanned(t)[key])
-	require.NoError(t, f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.after(1)}))
+	require.NoError(t, errorOf(f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.after(1)})))
 	got := f.scanned(t)[key]
 	assert.True(t, got.Renewed.Equal(f.after(1)))
 	require.NoError(t, f.Registry.Cancel(t.Context(), key, f.after(2)))
@@ -149,7 +149,7 @@ func evictLease(t *testing.T, f *fixture) {
 func evictRenewed(t *testing.T, f *fixture) {
 	key := f.key("id")
 	f.register(t, key)
-	require.NoError(t, f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.after(10)}))
+	require.NoError(t, errorOf(f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.after(10)})))
 	before := f.get(t, key)
 	for _, renewed := range []time.Time{f.now, f.after(9), f.after(11), {}} {
 		requireFailedCondition(t, f.Eviction.Evict(t.Context(), key, renewed, f.after(20)), &before)
@@ -190,13 +190,17 @@ func expiry(t *testing.T, f *fixture) {
 	}
 	l := f.register(t, key, overridden(eureka.Down), func(l *lease.Lease) { l.Duration = 7 * time.Minute })
 	expires(l.End().Add(f.TTLGrace), "registered")
-	require.NoError(t, f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.after(60_000)}))
+	require.NoError(t, errorOf(f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.after(60_000)})))
 	l = f.get(t, key)
 	expires(f.after(60_000).Add(7*time.Minute).Add(f.TTLGrace), "renewed")
+	require.NoError(t, errorOf(f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.after(61_000), Quiet: 75 * time.Second})))
+	l = f.get(t, key)
+	expires(l.End().Add(f.TTLGrace), "renewed with a quiet time")
 	require.NoError(t, f.Eviction.Evict(t.Context(), key, l.Renewed, f.after(70_000)))
 	expires(f.after(70_000).Add(max(tombstoneKept, f.OverrideKept)), "evicted with an override")
 	l = f.lease(key)
 	l.Overridden, l.Renewed = eureka.Down, f.after(80_000)
+	l.Quiet = 75 * time.Second
 	require.NoError(t, f.Registry.Register(t.Context(), registry.Registration{Lease: l, Stored: eureka.Down}))
 	expires(l.End().Add(f.TTLGrace), "registered again")
 	require.NoError(t, f.Registry.Cancel(t.Context(), key, f.after(90_000)))

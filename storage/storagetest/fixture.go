@@ -257,3 +257,6 @@ func manyMetadata(entries, length int) map[string]string {
 	}
 	return m
 }
+
+// errorOf returns the error of a call that returns a value too.
+func errorOf[T any](_ T, err error) error { return err }

@@ -112,7 +112,7 @@ func (h *history) call(ctx context.Context, in input) (output, error) {
 		l.Dirty, l.Renewed = h.after(in.dirty), h.after(in.at)
 		err = h.Registry.Register(ctx, registry.Registration{Lease: l})
 	case storage.Renew:
-		err = h.Registry.Renew(ctx, registry.Renewal{Key: h.key, Now: h.after(in.at), Dirty: h.after(in.dirty)})
+		err = errorOf(h.Registry.Renew(ctx, registry.Renewal{Key: h.key, Now: h.after(in.at), Dirty: h.after(in.dirty)}))
 	case storage.Update:
 		err = h.Registry.Update(ctx, registry.Update{
 			Key: h.key, IfVersion: in.version, Status: eureka.Up, Action: eureka.Modified, Dirty: h.after(in.dirty), Updated: h.after(in.at),

@@ -150,7 +150,7 @@ func parallelRenewals(t *testing.T, f *fixture) {
 					Dirty: f.now, Updated: f.after(n), ServiceUp: f.now,
 				})
 			} else {
-				err = f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.after(n + 1), Dirty: f.now})
+				err = errorOf(f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.after(n + 1), Dirty: f.now}))
 			}
 			if err != nil {
 				return err
@@ -191,7 +191,7 @@ func renewalAgainstEviction(t *testing.T, f *fixture) {
 		l := f.register(t, key)
 		errs := atOnce(2, func(i int) error {
 			if i == 0 {
-				return f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.after(1), Dirty: f.now})
+				return errorOf(f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.after(1), Dirty: f.now}))
 			}
 			return f.Eviction.Evict(t.Context(), key, l.Renewed, f.after(1))
 		})

@@ -54,12 +54,12 @@ func readsAreCopies(t *testing.T, f *fixture) {
 func nothingElseMakesAnItem(t *testing.T, f *fixture) {
 	key := f.key("id")
 	for name, write := range map[string]func() error{
-		"renew": func() error { return f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.now}) },
+		"renew": func() error { return errorOf(f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.now})) },
 		"renew with dirty": func() error {
-			return f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.now, Dirty: f.now})
+			return errorOf(f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.now, Dirty: f.now}))
 		},
 		"renew exactly": func() error {
-			return f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.now, Dirty: f.now, Exact: true})
+			return errorOf(f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.now, Dirty: f.now, Exact: true}))
 		},
 		"update": func() error {
 			return f.Registry.Update(t.Context(), registry.Update{Key: key, Status: eureka.Down, Action: eureka.Modified, Updated: f.now})
@@ -117,9 +117,9 @@ func timesToTheMillisecond(t *testing.T, f *fixture) {
 	for name, got := range map[string]time.Time{"dirty": l.Dirty, "renewed": l.Renewed, "instance": l.Instance.LastDirty} {
 		assert.True(t, f.now.Equal(got), "%s: %v", name, got)
 	}
-	require.NoError(t, f.Registry.Renew(t.Context(), registry.Renewal{
+	require.NoError(t, errorOf(f.Registry.Renew(t.Context(), registry.Renewal{
 		Key: key, Now: f.after(1).Add(rest), Dirty: f.now.Add(rest / 2), Exact: true,
-	}))
+	})))
 	require.NoError(t, f.Eviction.Evict(t.Context(), key, f.after(1).Add(rest/2), f.after(2)))
 }
 

@@ -18,6 +18,8 @@ func renewTests() []test {
 		{"Renew looks at Dirty", renewDirty},
 		{"Renew is refused to an UNKNOWN status", renewUnknown},
 		{"Renew is refused to a tombstone", renewTombstone},
+		{"Renew stores Quiet and returns the duration", renewQuiet},
+		{"Quiet stays unless another is written", quietStays},
 	}
 }
 
@@ -33,7 +35,7 @@ func renewChangesNothingElse(t *testing.T, f *fixture) {
 		{Exact: true},
 	} {
 		r.Key, r.Now = key, f.after(10+i)
-		require.NoError(t, f.Registry.Renew(t.Context(), r))
+		require.NoError(t, errorOf(f.Registry.Renew(t.Context(), r)))
 		want.Renewed = r.Now
 		f.requireStored(t, want)
 	}
@@ -59,7 +61,7 @@ func renewDirty(t *testing.T, f *fixture) {
 			t.Run(name+suffix, func(t *testing.T) {
 				key := f.key(name + suffix)
 				before := f.register(t, key, func(l *lease.Lease) { l.Dirty = c.stored })
-				err := f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.after(5), Dirty: c.given, Exact: exact})
+				err := errorOf(f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.after(5), Dirty: c.given, Exact: exact}))
 				f.requireRenewal(t, before, exact, ok, err)
 			})
 		}
@@ -70,13 +72,13 @@ func renewUnknown(t *testing.T, f *fixture) {
 	for name, exact := range map[string]bool{"client": false, "peer": true} {
 		key := f.key(name)
 		before := f.register(t, key, func(l *lease.Lease) { l.Status = eureka.Unknown })
-		err := f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.after(5), Dirty: f.now, Exact: exact})
+		err := errorOf(f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.after(5), Dirty: f.now, Exact: exact}))
 		f.requireRenewal(t, before, exact, false, err)
 	}
 	for _, s := range []eureka.Status{eureka.Up, eureka.Down, eureka.Starting, eureka.OutOfService} {
 		key := f.key(string(s))
 		before := f.register(t, key, func(l *lease.Lease) { l.Status, l.Instance.Status = s, eureka.Unknown })
-		err := f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.after(5), Dirty: f.now})
+		err := errorOf(f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.after(5), Dirty: f.now}))
 		f.requireRenewal(t, before, false, true, err)
 	}
 }
@@ -85,13 +87,86 @@ func renewTombstone(t *testing.T, f *fixture) {
 	for name, exact := range map[string]bool{"client": false, "peer": true} {
 		for _, dirty := range []time.Time{{}, f.now} {
 			cancelled := f.cancelled(t, f.key(name+" of a cancelled one"))
-			err := f.Registry.Renew(t.Context(), registry.Renewal{Key: cancelled.Key, Now: f.after(5), Dirty: dirty, Exact: exact})
+			err := errorOf(f.Registry.Renew(t.Context(), registry.Renewal{Key: cancelled.Key, Now: f.after(5), Dirty: dirty, Exact: exact}))
 			f.requireRenewal(t, cancelled, exact, false, err)
 		}
 		evicted := f.evicted(t, f.key(name+" of an evicted one"), eureka.Down)
-		err := f.Registry.Renew(t.Context(), registry.Renewal{Key: evicted.Key, Now: f.after(5), Dirty: f.now, Exact: exact})
+		err := errorOf(f.Registry.Renew(t.Context(), registry.Renewal{Key: evicted.Key, Now: f.after(5), Dirty: f.now, Exact: exact}))
 		f.requireRenewal(t, evicted, exact, false, err)
 	}
+}
+
+// renewQuiet holds for durations on both sides of the quiet time, and for every
+// kind of renewal.
+func renewQuiet(t *testing.T, f *fixture) {
+	for name, r := range map[string]registry.Renewal{
+		"a client's":             {Dirty: f.now},
+		"without a timestamp":    {},
+		"a peer's":               {Dirty: f.now, Exact: true},
+		"a longer quiet time":    {Quiet: 10 * time.Minute},
+		"the shortest one":       {Quiet: time.Second},
+		"a sub-second renewal":   {Now: f.after(11)},
+		"a client that is older": {Dirty: f.after(-1)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := f.register(t, f.key(name), func(l *lease.Lease) { l.Duration = 47 * time.Second })
+			r.Key = want.Key
+			if r.Now.IsZero() {
+				r.Now = f.after(1000)
+			}
+			if r.Quiet == 0 {
+				r.Quiet = 75 * time.Second
+			}
+			duration, err := f.Registry.Renew(t.Context(), r)
+			require.NoError(t, err)
+			assert.Equal(t, 47*time.Second, duration)
+			want.Renewed, want.Quiet = r.Now, r.Quiet
+			f.requireStored(t, want)
+			requireLease(t, want, f.scanned(t)[want.Key])
+
+			r.Dirty = f.after(1)
+			_, err = f.Registry.Renew(t.Context(), r)
+			require.ErrorAs(t, err, new(*registry.ConditionFailedError))
+			f.requireStored(t, want)
+		})
+	}
+}
+
+// quietStays: a process that writes every heartbeat leaves the quiet time of
+// others alone, whatever it writes, since they may be answering heartbeats by
+// it; an update never touches it.
+func quietStays(t *testing.T, f *fixture) {
+	key := f.key("id")
+	quiet := func(d time.Duration) func(*lease.Lease) { return func(l *lease.Lease) { l.Quiet = d } }
+	requireQuiet := func(want time.Duration, after string) {
+		t.Helper()
+		require.Equal(t, want, f.get(t, key).Quiet, after)
+	}
+	renew := func(d time.Duration) {
+		t.Helper()
+		require.NoError(t, errorOf(f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.after(2), Quiet: d})))
+	}
+	f.register(t, key)
+	requireQuiet(0, "a registration without")
+	f.register(t, key, quiet(75*time.Second))
+	requireQuiet(75*time.Second, "a registration with one")
+	renew(0)
+	requireQuiet(75*time.Second, "a renewal without")
+	f.register(t, key)
+	requireQuiet(75*time.Second, "another registration without")
+	renew(30 * time.Second)
+	requireQuiet(30*time.Second, "a renewal with a shorter one")
+	l := f.get(t, key)
+	require.NoError(t, f.Registry.Update(t.Context(), registry.Update{
+		Key: key, IfVersion: l.Version, Status: eureka.Down, Action: eureka.Modified, Dirty: l.Dirty, Updated: f.after(3),
+	}))
+	requireQuiet(30*time.Second, "an update")
+	require.NoError(t, f.Registry.Cancel(t.Context(), key, f.after(4)))
+	f.register(t, key)
+	requireQuiet(30*time.Second, "a registration without, over a cancelled one")
+	require.NoError(t, f.Eviction.Evict(t.Context(), key, f.now, f.after(5)))
+	f.register(t, key, quiet(60*time.Second))
+	requireQuiet(60*time.Second, "a registration with one, over an evicted one")
 }
 
 // requireRenewal judges a renewal at f.after(5). Without exact the error need

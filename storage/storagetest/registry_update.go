@@ -84,7 +84,7 @@ func updateAndRenewals(t *testing.T, f *fixture) {
 	read := f.register(t, key)
 	renew := func(at time.Time) {
 		t.Helper()
-		require.NoError(t, f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: at, Dirty: f.now}))
+		require.NoError(t, errorOf(f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: at, Dirty: f.now})))
 	}
 	renew(f.after(100))
 	instance := read.Instance.Clone()

@@ -87,7 +87,7 @@ func (f *fixture) everyCall(l lease.Lease) map[string]func(ctx context.Context) 
 		"Get":      func(ctx context.Context) error { _, err := f.Registry.Get(ctx, l.Key); return err },
 		"Register": func(ctx context.Context) error { return f.Registry.Register(ctx, registry.Registration{Lease: l}) },
 		"Renew": func(ctx context.Context) error {
-			return f.Registry.Renew(ctx, registry.Renewal{Key: l.Key, Now: f.now})
+			return errorOf(f.Registry.Renew(ctx, registry.Renewal{Key: l.Key, Now: f.now}))
 		},
 		"Update":         func(ctx context.Context) error { return f.Registry.Update(ctx, u) },
 		"Cancel":         func(ctx context.Context) error { return f.Registry.Cancel(ctx, l.Key, f.now) },
