@@ -10,5 +10,5 @@ import (
 func Expires(s *Store, key eureka.Key) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return time.Unix(s.items[key].expires, 0)
+	return time.Unix(s.find(key).expires, 0)
 }

@@ -2,8 +2,8 @@ package memory
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/eurekaless/registry/core/eureka"
@@ -31,20 +31,21 @@ func (i *item) override() eureka.Status {
 	return i.lease.Overridden
 }
 
-// find returns a copy of an item, or nil. The lock is held.
+// find returns an item, or nil. The lock is held, and the caller keeps no
+// pointer beyond it.
 func (s *Store) find(key eureka.Key) *item {
-	i, ok := s.items[key]
-	if !ok {
-		return nil
+	if app := s.apps[key.App]; app != nil {
+		return app.items[key.ID]
 	}
-	return &i
+	return nil
 }
 
 // stored returns a copy of the item's lease for a caller, or nil. The lock is
 // held.
 func (s *Store) stored(key eureka.Key) *lease.Lease {
 	if i := s.find(key); i != nil {
-		return &i.lease
+		l := i.lease
+		return &l
 	}
 	return nil
 }
@@ -57,45 +58,48 @@ func (s *Store) conditional(ctx context.Context, key eureka.Key, apply func(old 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	next, ok := apply(s.find(key))
+	old := s.find(key)
+	next, ok := apply(old)
 	if !ok {
 		return &registry.ConditionFailedError{Stored: s.stored(key)}
 	}
-	s.write(next)
+	if err := follows(old, &next); err != nil {
+		return err
+	}
+	s.put(&next)
+	s.emit(old, &next)
 	return nil
 }
 
-// write stores an item and emits its record. A write that changes nothing
-// emits none, as in DynamoDB Streams. The lock is held.
-func (s *Store) write(next item) {
+// put stores an item. The lock is held.
+func (s *Store) put(next *item) {
 	key := next.lease.Key
-	old := s.find(key)
-	if old != nil && reflect.DeepEqual(*old, next) {
-		return
+	app := s.apps[key.App]
+	if app == nil {
+		app = &application{items: map[string]*item{}}
+		s.apps[key.App] = app
 	}
-	mustFollow(old, next)
-	s.items[key] = next
-	s.emit(old, &next)
+	app.count(app.items[key.ID], next)
+	app.items[key.ID] = next
+	app.most = max(app.most, len(app.items))
 }
 
-// mustFollow panics when a state cannot follow another.
-func mustFollow(old *item, next item) {
-	l := next.lease
+// errRule is a write that no caller may ask for. Nothing is stored.
+var errRule = errors.New("memory: write breaks a rule of the lease table")
+
+// follows returns an error when a changed state cannot follow the one before
+// it.
+func follows(old, next *item) error {
+	l := &next.lease
 	switch {
 	case !l.Tombstone() && l.Instance.Key() != l.Key:
-		panic(fmt.Sprintf("memory: the lease %s of an instance %s", l.Key, l.Instance.Key()))
+		return fmt.Errorf("%w: lease %s with instance %s", errRule, l.Key, l.Instance.Key())
 	case l.Tombstone() == l.Gone.IsZero():
-		panic(fmt.Sprintf("memory: %s is gone or is not", l.Key))
-	case old == nil:
-		return
-	case next.marked && l.Version <= old.lease.Version:
-		panic(fmt.Sprintf("memory: version of %s from %d to %d", l.Key, old.lease.Version, l.Version))
-	case !next.marked:
-		l.Renewed, l.Quiet = old.lease.Renewed, old.lease.Quiet
-		if !reflect.DeepEqual(l, old.lease) {
-			panic(fmt.Sprintf("memory: a renewal of %s changed more", l.Key))
-		}
+		return fmt.Errorf("%w: %s needs either an instance or the time of its end", errRule, l.Key)
+	case old != nil && l.Version <= old.lease.Version:
+		return fmt.Errorf("%w: version of %s from %d to %d", errRule, l.Key, old.lease.Version, l.Version)
 	}
+	return nil
 }
 
 // nextVersion returns the version after the item's, or a new item's.
@@ -117,7 +121,7 @@ func keptOverride(s eureka.Status) eureka.Status {
 // Register implements [registry.Store].
 func (s *Store) Register(ctx context.Context, r registry.Registration) error {
 	if r.Lease.Instance == nil {
-		panic(fmt.Sprintf("memory: registration of %s without an instance", r.Lease.Key))
+		return fmt.Errorf("%w: registration of %s without an instance", errRule, r.Lease.Key)
 	}
 	return s.conditional(ctx, r.Lease.Key, func(old *item) (item, bool) {
 		if old.override() != keptOverride(r.Stored) {
@@ -134,7 +138,7 @@ func (s *Store) Register(ctx context.Context, r registry.Registration) error {
 		if old.live() && !old.lease.ServiceUp.IsZero() {
 			l.ServiceUp = old.lease.ServiceUp
 		}
-		return item{lease: l, marked: true, expires: s.leaseExpires(l)}, true
+		return item{lease: l, marked: true, expires: s.leaseExpires(&l)}, true
 	})
 }
 
@@ -149,29 +153,36 @@ func keptLease(l lease.Lease) lease.Lease {
 }
 
 // leaseExpires returns the TTL of a live lease.
-func (s *Store) leaseExpires(l lease.Lease) int64 { return l.End().Add(s.cfg.TTLGrace).Unix() }
+func (s *Store) leaseExpires(l *lease.Lease) int64 { return l.End().Add(s.cfg.TTLGrace).Unix() }
 
 // Renew implements [registry.Store]. Its failed conditions carry the item only
-// when r.Exact asks for it.
+// when r.Exact asks for it. A renewal that changes nothing leaves no record, as
+// in DynamoDB Streams.
 func (s *Store) Renew(ctx context.Context, r registry.Renewal) (time.Duration, error) {
-	var lasts time.Duration
-	err := s.conditional(ctx, r.Key, func(old *item) (item, bool) {
-		if !old.live() || old.lease.Status == eureka.Unknown || !dirtyAllows(old.lease.Dirty, r) {
-			return item{}, false
-		}
-		next := *old
-		next.lease.Renewed = millis(r.Now)
-		if r.Quiet > 0 {
-			next.lease.Quiet, lasts = r.Quiet, next.lease.Duration
-		}
-		next.marked = false
-		next.expires = s.leaseExpires(next.lease)
-		return next, true
-	})
-	if failed, ok := err.(*registry.ConditionFailedError); ok && !r.Exact {
-		failed.Stored = nil
+	if err := ended(ctx); err != nil {
+		return 0, err
 	}
-	return lasts, err
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	old := s.find(r.Key)
+	if !old.live() || old.lease.Status == eureka.Unknown || !dirtyAllows(old.lease.Dirty, r) {
+		failed := &registry.ConditionFailedError{}
+		if r.Exact {
+			failed.Stored = s.stored(r.Key)
+		}
+		return 0, failed
+	}
+	before := *old
+	old.lease.Renewed, old.marked = millis(r.Now), false
+	var lasts time.Duration
+	if r.Quiet > 0 {
+		old.lease.Quiet, lasts = r.Quiet, old.lease.Duration
+	}
+	old.expires = s.leaseExpires(&old.lease)
+	if before.marked || !before.lease.Renewed.Equal(old.lease.Renewed) || before.lease.Quiet != old.lease.Quiet {
+		s.emit(&before, old)
+	}
+	return lasts, nil
 }
 
 // dirtyAllows compares a lease's dirty timestamp with a renewal's.

@@ -10,10 +10,22 @@ import (
 	"github.com/eurekaless/registry/storage/storagetest"
 )
 
+// TestConformance holds for the store as tests use it, and as a process serves
+// from it: with a subscriber.
 func TestConformance(t *testing.T) {
+	for name, subscribe := range map[string]func(*memory.Store){
+		"records kept": func(*memory.Store) {},
+		"subscribed":   func(s *memory.Store) { s.Subscribe(func(memory.Record) {}) },
+	} {
+		t.Run(name, func(t *testing.T) { conforms(t, subscribe) })
+	}
+}
+
+func conforms(t *testing.T, subscribe func(*memory.Store)) {
 	storagetest.Run(t, func(*testing.T) storagetest.Driver {
 		const grace, kept = 5 * time.Hour, 3 * time.Hour
 		s := memory.New(memory.Config{TTLGrace: grace, OverrideKept: kept})
+		subscribe(s)
 		return storagetest.Driver{
 			Registry: s, Counter: s, Eviction: s, Deltas: s, Publications: s, Source: s,
 			TTLGrace: grace, OverrideKept: kept,

@@ -3,7 +3,9 @@ package memory
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/eurekaless/registry/core/delta"
@@ -11,9 +13,8 @@ import (
 	"github.com/eurekaless/registry/core/published"
 )
 
-// rowKey is the key of a row in the delta table: partition and sort key.
+// rowKey is the sort key of a row within its bucket.
 type rowKey struct {
-	bucket   int64
 	sequence string
 	key      eureka.Key
 }
@@ -21,16 +22,34 @@ type rowKey struct {
 // bucketLength is the time that one partition of the delta table covers.
 const bucketLength = 10 * time.Second
 
+// deltaTable holds the rows, by the bucket in which they were written, and what
+// is published.
+type deltaTable struct {
+	mu         sync.Mutex
+	buckets    map[int64]map[rowKey]delta.Row
+	snapshot   *published.Snapshot
+	statistics published.Statistics
+	claim      published.Claim
+	recent     published.Recent
+}
+
+// bucketOf returns the bucket of a time.
+func bucketOf(t time.Time) int64 { return t.UnixMilli() / bucketLength.Milliseconds() }
+
 // Put implements [delta.Sink]. All rows are written, or none.
 func (s *Store) Put(ctx context.Context, rows []delta.Row) error {
 	if err := ended(ctx); err != nil {
 		return unwritten(rows, err)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.deltas.mu.Lock()
+	defer s.deltas.mu.Unlock()
 	for _, r := range rows {
 		r.Instance, r.Written = keptInstance(r.Instance), millis(r.Written)
-		s.rows[rowKey{r.Written.UnixMilli() / bucketLength.Milliseconds(), r.Sequence, r.Key}] = r
+		number := bucketOf(r.Written)
+		if s.deltas.buckets[number] == nil {
+			s.deltas.buckets[number] = map[rowKey]delta.Row{}
+		}
+		s.deltas.buckets[number][rowKey{r.Sequence, r.Key}] = r
 	}
 	return nil
 }
@@ -49,18 +68,46 @@ func (s *Store) Deltas(ctx context.Context, since, until time.Time) ([]delta.Row
 	if err := ended(ctx); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var found []delta.Row
-	for _, r := range s.rows {
-		if r.Written.After(millis(since)) && !r.Written.After(millis(until)) {
-			found = append(found, r)
-		}
-	}
+	since, until = millis(since), millis(until)
+	found := s.deltas.between(since, until)
 	slices.SortFunc(found, func(a, b delta.Row) int {
 		return cmp.Or(a.Written.Compare(b.Written), cmp.Compare(a.Sequence, b.Sequence), compareKeys(a.Key, b.Key))
 	})
 	return found, nil
+}
+
+// between returns the rows with since < Written <= until. It looks only at the
+// buckets of that time.
+func (d *deltaTable) between(since, until time.Time) []delta.Row {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var found []delta.Row
+	for number, rows := range d.buckets {
+		if number < bucketOf(since) || number > bucketOf(until) {
+			continue
+		}
+		for _, r := range rows {
+			if r.Written.After(since) && !r.Written.After(until) {
+				found = append(found, r)
+			}
+		}
+	}
+	return found
+}
+
+// expire removes the rows that were written before a time.
+func (d *deltaTable) expire(before time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for number, rows := range d.buckets {
+		if number > bucketOf(before) {
+			continue
+		}
+		maps.DeleteFunc(rows, func(_ rowKey, r delta.Row) bool { return r.Written.Before(before) })
+		if len(rows) == 0 {
+			delete(d.buckets, number)
+		}
+	}
 }
 
 // Snapshot implements [eviction.Publications] and [readcache.Source].
@@ -68,12 +115,12 @@ func (s *Store) Snapshot(ctx context.Context) (*published.Snapshot, error) {
 	if err := ended(ctx); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.snapshot == nil {
+	s.deltas.mu.Lock()
+	defer s.deltas.mu.Unlock()
+	if s.deltas.snapshot == nil {
 		return nil, eureka.ErrNoSnapshot
 	}
-	return &published.Snapshot{Began: s.snapshot.Began, Entries: slices.Clone(s.snapshot.Entries)}, nil
+	return &published.Snapshot{Began: s.deltas.snapshot.Began, Entries: slices.Clone(s.deltas.snapshot.Entries)}, nil
 }
 
 // PutSnapshot implements [eviction.Publications].
@@ -81,14 +128,14 @@ func (s *Store) PutSnapshot(ctx context.Context, snapshot *published.Snapshot) e
 	if err := ended(ctx); err != nil {
 		return err
 	}
-	kept := &published.Snapshot{Began: millis(snapshot.Began)}
+	kept := &published.Snapshot{Began: millis(snapshot.Began), Entries: make([]published.Entry, 0, len(snapshot.Entries))}
 	for _, e := range snapshot.Entries {
 		e.Instance = keptInstance(e.Instance)
 		kept.Entries = append(kept.Entries, e)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.snapshot = kept
+	s.deltas.mu.Lock()
+	defer s.deltas.mu.Unlock()
+	s.deltas.snapshot = kept
 	return nil
 }
 
@@ -97,9 +144,9 @@ func (s *Store) Statistics(ctx context.Context) (published.Statistics, error) {
 	if err := ended(ctx); err != nil {
 		return published.Statistics{}, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	statistics := s.statistics
+	s.deltas.mu.Lock()
+	defer s.deltas.mu.Unlock()
+	statistics := s.deltas.statistics
 	statistics.Held = slices.Clone(statistics.Held)
 	return statistics, nil
 }
@@ -111,9 +158,9 @@ func (s *Store) PutStatistics(ctx context.Context, statistics published.Statisti
 	}
 	statistics.Pass = millis(statistics.Pass)
 	statistics.Held = slices.Clone(statistics.Held)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.statistics = statistics
+	s.deltas.mu.Lock()
+	defer s.deltas.mu.Unlock()
+	s.deltas.statistics = statistics
 	return nil
 }
 
@@ -123,12 +170,12 @@ func (s *Store) Claim(ctx context.Context, c published.Claim) error {
 		return err
 	}
 	c.Pass = millis(c.Pass)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if c.Conflicts(s.claim) {
+	s.deltas.mu.Lock()
+	defer s.deltas.mu.Unlock()
+	if c.Conflicts(s.deltas.claim) {
 		return eureka.ErrPassClaimed
 	}
-	s.claim = c
+	s.deltas.claim = c
 	return nil
 }
 
@@ -137,11 +184,11 @@ func (s *Store) Recent(ctx context.Context) (published.Recent, error) {
 	if err := ended(ctx); err != nil {
 		return published.Recent{}, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.deltas.mu.Lock()
+	defer s.deltas.mu.Unlock()
 	return published.Recent{
-		Registered: slices.Clone(s.recent.Registered),
-		Cancelled:  slices.Clone(s.recent.Cancelled),
+		Registered: slices.Clone(s.deltas.recent.Registered),
+		Cancelled:  slices.Clone(s.deltas.recent.Cancelled),
 	}, nil
 }
 
@@ -150,9 +197,9 @@ func (s *Store) PutRecent(ctx context.Context, recent published.Recent) error {
 	if err := ended(ctx); err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.recent = published.Recent{Registered: keptEvents(recent.Registered), Cancelled: keptEvents(recent.Cancelled)}
+	s.deltas.mu.Lock()
+	defer s.deltas.mu.Unlock()
+	s.deltas.recent = published.Recent{Registered: keptEvents(recent.Registered), Cancelled: keptEvents(recent.Cancelled)}
 	return nil
 }
 
@@ -168,7 +215,8 @@ func keptEvents(events []published.Event) []published.Event {
 // Unpublish takes away the snapshot, the statistics and the recent events, as
 // if the eviction function had never run.
 func (s *Store) Unpublish() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.snapshot, s.statistics, s.claim, s.recent = nil, published.Statistics{}, published.Claim{}, published.Recent{}
+	s.deltas.mu.Lock()
+	defer s.deltas.mu.Unlock()
+	s.deltas.snapshot, s.deltas.recent = nil, published.Recent{}
+	s.deltas.statistics, s.deltas.claim = published.Statistics{}, published.Claim{}
 }

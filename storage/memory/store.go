@@ -1,15 +1,18 @@
-// Package memory is the reference driver: the tables of the design as maps
-// under one lock. Tests of the core run on it, other drivers are compared with
-// it, and it also emits the change records that a table's stream would. It is
-// as mean as the contracts allow, and panics when a caller, or it itself,
-// breaks a rule that no caller may break.
+// Package memory keeps both tables in the process. The local registry serves
+// from it, the tests of the core run on it, and other drivers are compared with
+// it. It also makes the change records that a table's stream would carry: a
+// process takes them as they are made ([Store.Subscribe]), a test reads them
+// later ([Store.Records]).
+//
+// Memory follows the number of items and of the rows of [Config].RowsKept,
+// provided that the owner subscribes and calls [Store.ExpireTTL] regularly. No
+// write does work that grows with the number of items.
 package memory
 
 import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -18,7 +21,6 @@ import (
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/eviction"
 	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/published"
 	"github.com/eurekaless/registry/core/readcache"
 	"github.com/eurekaless/registry/core/registry"
 )
@@ -51,16 +53,36 @@ const tombstoneKept = time.Hour
 type Store struct {
 	cfg Config
 
-	// mu guards all that follows; holding it, the tables and the records
-	// agree with each other.
+	// mu guards the lease table and its records, which agree with each other
+	// while it is held. A subscriber is called with it held, so that it gets
+	// the changes in their order.
 	mu         sync.Mutex
-	items      map[eureka.Key]item
+	apps       map[string]*application
+	subscriber func(Record)
+	sequence   int64
 	records    []Record
-	rows       map[rowKey]delta.Row
-	snapshot   *published.Snapshot
-	statistics published.Statistics
-	claim      published.Claim
-	recent     published.Recent
+
+	deltas deltaTable
+}
+
+// application is the items of one application.
+type application struct {
+	items map[string]*item
+	// live counts the items that are no tombstones.
+	live int
+	// most is the largest size that items has had; see [application.shrink].
+	most int
+}
+
+// count keeps the number of live items when one item replaces another; nil
+// stands for no item.
+func (a *application) count(old, next *item) {
+	if old.live() {
+		a.live--
+	}
+	if next.live() {
+		a.live++
+	}
 }
 
 // New returns an empty store.
@@ -71,8 +93,8 @@ func New(cfg Config) *Store {
 			OverrideKept: cmp.Or(cfg.OverrideKept, time.Hour),
 			RowsKept:     cmp.Or(cfg.RowsKept, time.Hour),
 		},
-		items: map[eureka.Key]item{},
-		rows:  map[rowKey]delta.Row{},
+		apps:   map[string]*application{},
+		deltas: deltaTable{buckets: map[int64]map[rowKey]delta.Row{}},
 	}
 }
 
@@ -140,13 +162,10 @@ func (s *Store) Count(ctx context.Context, app string, limit int) (int, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := 0
-	for key, i := range s.items {
-		if key.App == app && i.live() && n < limit {
-			n++
-		}
+	if a := s.apps[app]; a != nil {
+		return min(a.live, limit), nil
 	}
-	return n, nil
+	return 0, nil
 }
 
 // Scan implements [eviction.Store] and [readcache.Source].
@@ -154,11 +173,24 @@ func (s *Store) Scan(ctx context.Context) ([]lease.Lease, error) {
 	if err := ended(ctx); err != nil {
 		return nil, err
 	}
+	leases := s.copies()
+	slices.SortFunc(leases, func(a, b lease.Lease) int { return compareKeys(a.Key, b.Key) })
+	return leases, nil
+}
+
+// copies returns all leases and tombstones in no order.
+func (s *Store) copies() []lease.Lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	leases := make([]lease.Lease, 0, len(s.items))
-	for _, key := range slices.SortedFunc(maps.Keys(s.items), compareKeys) {
-		leases = append(leases, s.items[key].lease)
+	n := 0
+	for _, app := range s.apps {
+		n += len(app.items)
 	}
-	return leases, nil
+	leases := make([]lease.Lease, 0, n)
+	for _, app := range s.apps {
+		for _, i := range app.items {
+			leases = append(leases, i.lease)
+		}
+	}
+	return leases
 }

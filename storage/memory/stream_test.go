@@ -199,29 +199,75 @@ func TestRecordsTellReaders(t *testing.T) {
 	assert.Empty(t, storagetest.DiffReaders(held, scan))
 }
 
-// TestRulesAreEnforced: a caller that breaks one hears of it at once.
-func TestRulesAreEnforced(t *testing.T) {
+// TestWritesThatBreakARuleFail: they are refused, and nothing is stored or
+// told.
+func TestWritesThatBreakARuleFail(t *testing.T) {
 	s := memory.New(memory.Config{})
 	register(t, s, newLease(key))
-	l, err := s.Get(t.Context(), key)
+	before, err := s.Get(t.Context(), key)
 	require.NoError(t, err)
-	assert.Panics(t, func() {
-		_ = s.Register(t.Context(), registry.Registration{Lease: lease.Lease{Key: key}})
-	}, "no instance")
-	assert.Panics(t, func() {
-		another := newLease(eureka.NewKey("shop", "another"))
-		another.Key = key
-		_ = s.Register(t.Context(), registry.Registration{Lease: another})
-	}, "another's instance")
-	assert.Panics(t, func() {
-		_ = s.Update(t.Context(), registry.Update{
-			Key: key, IfVersion: l.Version, Instance: &eureka.InstanceInfo{InstanceID: "another", App: key.App}, Status: eureka.Up,
-		})
-	}, "another's instance")
-	assert.Panics(t, func() { _ = s.Cancel(t.Context(), key, time.Time{}) }, "gone at no time")
-	got, err := s.Get(t.Context(), key)
+	records := len(s.Records(0))
+	for name, write := range map[string]func() error{
+		"a registration without an instance": func() error {
+			return s.Register(t.Context(), registry.Registration{Lease: lease.Lease{Key: key}})
+		},
+		"a registration of another's instance": func() error {
+			another := newLease(eureka.NewKey("shop", "another"))
+			another.Key = key
+			return s.Register(t.Context(), registry.Registration{Lease: another})
+		},
+		"an update to another's instance": func() error {
+			return s.Update(t.Context(), registry.Update{
+				Key: key, IfVersion: before.Version, Instance: &eureka.InstanceInfo{InstanceID: "another", App: key.App}, Status: eureka.Up,
+			})
+		},
+		"a cancel at no time": func() error { return s.Cancel(t.Context(), key, time.Time{}) },
+	} {
+		assert.ErrorContains(t, write(), "breaks a rule", name)
+		got, err := s.Get(t.Context(), key)
+		require.NoError(t, err)
+		assert.Equal(t, before, got, name)
+		assert.Len(t, s.Records(0), records, name)
+	}
+}
+
+// TestASubscriberGetsWhatPassesTheFilters: in order, before the write returns,
+// and instead of the records.
+func TestASubscriberGetsWhatPassesTheFilters(t *testing.T) {
+	s := memory.New(memory.Config{})
+	var told []memory.Record
+	s.Subscribe(func(r memory.Record) {
+		told = append(told, r)
+		require.NoError(t, s.Put(t.Context(), []delta.Row{{Key: key, Instance: newLease(key).Instance, Sequence: r.Sequence, Written: now}}))
+	})
+	register(t, s, newLease(key))
+	require.Len(t, told, 1)
+	for n := range 100 {
+		_, err := s.Renew(t.Context(), registry.Renewal{Key: key, Now: after(n)})
+		require.NoError(t, err)
+	}
+	require.Len(t, told, 1)
+	require.NoError(t, s.Cancel(t.Context(), key, after(5)))
+	register(t, s, newLease(eureka.NewKey("shop", "silent")))
+	rows, err := s.Deltas(t.Context(), after(-1), now)
 	require.NoError(t, err)
-	assert.Equal(t, l, got, "nothing was stored")
+	assert.Len(t, rows, len(told))
+	s.ExpireTTL(after(48 * 3600))
+
+	var got []string
+	for _, r := range told {
+		require.True(t, r.Passes())
+		state := "lease"
+		switch {
+		case r.Removed:
+			state = "removed"
+		case r.New.Tombstone():
+			state = "tombstone"
+		}
+		got = append(got, r.Sequence+" "+state)
+	}
+	assert.Equal(t, []string{"1 lease", "102 tombstone", "103 lease", "105 removed"}, got)
+	assert.Empty(t, s.Records(0))
 }
 
 // TestLaterChangesByTheCallerAreNotStored: what was given is copied.
