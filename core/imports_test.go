@@ -26,7 +26,7 @@ var allowed = map[string][]string{
 	"core/lease":      {"core/eureka"},
 	"core/published":  {"core/eureka"},
 	"core/delta":      {"core/eureka", "core/lease"},
-	"core/wire":       {"core/eureka"},
+	"core/wire":       {"core/eureka", "golang.org/x/text/encoding"},
 	"core/registry":   {"core/eureka", "core/lease", "core/wire"},
 	"core/eviction":   {"core/eureka", "core/lease", "core/delta", "core/published", "core/registry"},
 	"core/readcache":  {"core/eureka", "core/lease", "core/delta", "core/published", "core/wire", "github.com/klauspost/compress"},

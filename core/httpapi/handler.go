@@ -145,17 +145,22 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) (target, error) 
 		return t, wrongPath
 	}
 	if !found {
-		h.writeNoRoute(w, t)
+		h.writeNoRoute(w, r.Method, t)
 		return t, nil
 	}
 	return t, route.serve(h, w, r, t)
 }
 
-// writeNoRoute answers a path or method that is not there.
-func (h *Handler) writeNoRoute(w http.ResponseWriter, t target) {
+// writeNoRoute answers OPTIONS, and a path or method that is not there.
+func (h *Handler) writeNoRoute(w http.ResponseWriter, method string, t target) {
 	allowed := h.methods[t.resource]
 	if allowed == "" {
 		writeMessage(w, http.StatusNotFound, "no such path")
+		return
+	}
+	if method == http.MethodOptions {
+		w.Header().Set("Allow", allowed+", "+http.MethodOptions)
+		w.WriteHeader(http.StatusOK)
 		return
 	}
 	w.Header().Set("Allow", allowed)

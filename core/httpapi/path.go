@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/eurekaless/registry/core/eureka"
 )
@@ -51,12 +52,16 @@ var prefixes = []string{"/eureka/v2", "/eureka"}
 // path, so that an id may hold any character, and decodes each part once.
 // Doubled slashes before a name and trailing ones are passed over, since
 // clients whose base URL ends in a slash make them; answering by a redirect
-// would lose their POSTs (TestH9). The error says which part is not decodable.
+// would lose their POSTs (TestH9). A session id that a servlet client appends
+// is ignored. The error says which part is not decodable.
 func parsePath(u *url.URL) (target, error) {
-	path, protocol := cutPrefix(u.EscapedPath())
+	path, protocol := cutPrefix(cutSession(u.EscapedPath()))
 	head, rest := nextPart(path)
 	if t, ok := pages[head]; ok && rest == "" {
 		return target{resource: t}, nil
+	}
+	if head == "actuator" {
+		return parseActuator(rest), nil
 	}
 	if !protocol {
 		return target{}, nil
@@ -86,6 +91,36 @@ var pages = map[string]resource{
 	"lastn":  resourceLastN,
 	"status": resourceStatus,
 	"health": resourceHealth,
+}
+
+// parseActuator parses what follows /actuator, where the health checks of a
+// Spring Boot server ask.
+func parseActuator(path string) target {
+	part, rest := nextPart(path)
+	group, more := nextPart(rest)
+	if part != "health" || more != "" {
+		return target{}
+	}
+	switch group {
+	case "", "readiness", "liveness":
+		return target{resource: resourceHealth}
+	}
+	return target{}
+}
+
+// sessionParameter begins the session id that servlet clients append to a path.
+const sessionParameter = ";jsessionid="
+
+// cutSession returns a path without a session id at its end. A semicolon
+// before anything else belongs to the name that it is in.
+func cutSession(path string) string {
+	trimmed := strings.TrimRight(path, "/")
+	last := strings.LastIndexByte(trimmed, '/') + 1
+	at := strings.Index(trimmed[last:], sessionParameter)
+	if at < 0 {
+		return path
+	}
+	return trimmed[:last+at]
 }
 
 // cutPrefix takes the protocol's prefix from a path and reports whether one
@@ -146,7 +181,7 @@ func parseNamed(r resource, field, path string) (target, error) {
 
 func decodePart(field, part string) (string, error) {
 	name, err := url.PathUnescape(part)
-	if err != nil {
+	if err != nil || !utf8.ValidString(name) {
 		return "", eureka.Invalidf(field, "not decodable in the path: %q", part)
 	}
 	return name, nil

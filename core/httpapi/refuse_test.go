@@ -55,6 +55,11 @@ func TestRefusals(t *testing.T) {
 		{"status with odd dirty", "PUT", "/apps/SHOP/shop-1/status?value=UP&lastDirtyTimestamp=x", "", 400, "lastDirtyTimestamp"},
 		{"heartbeat with odd dirty", "PUT", "/apps/SHOP/shop-1?lastDirtyTimestamp=1.5", "", 400, "lastDirtyTimestamp"},
 		{"query not decodable", "PUT", "/apps/SHOP/shop-1/metadata?a=%zz", "", 400, "metadata"},
+		{"query not UTF-8", "PUT", "/apps/SHOP/shop-1/metadata?city=Z%FCrich", "", 400, "metadata.city"},
+		{"name in the query not UTF-8", "PUT", "/apps/SHOP/shop-1/metadata?%FC=a", "", 400, "metadata"},
+		{"path not UTF-8", "PUT", "/apps/SHOP/z%FCrich/status?value=DOWN", "", 400, "id"},
+		{"body not UTF-8", "POST", "/apps/SHOP", strings.Replace(shop(nil), "shop-1.example", "z\xfcrich.example", 1), 400, "hostName"},
+		{"id that ends as a session", "POST", "/apps/SHOP", shop(object{"instanceId": "shop-1;jsessionid=1A"}), 400, "instanceId"},
 		{"batch is no JSON", "POST", "/peerreplication/batch", "[", 400, "body"},
 		{"POST on all", "POST", "/apps", "{}", 405, ""},
 		{"PATCH", "PATCH", "/apps/SHOP/shop-1", "{}", 405, ""},
@@ -200,6 +205,12 @@ func FuzzRequest(f *testing.F) {
 	f.Add("POST", "/eureka/apps/SHOP", "application/json", shop(nil))
 	f.Add("PUT", "/eureka/apps/SHOP/shop-1/metadata?a=b&c", "", "")
 	f.Add("GET", "/eureka/vips/a,b", "", "")
+	f.Add("OPTIONS", "/eureka/apps/SHOP;jsessionid=1A", "", "")
+	f.Add("GET", "/actuator/health/liveness", "", "")
+	f.Add("PUT", "/eureka/apps/SHOP/z%FCrich/metadata?a=%FC", "", "")
+	f.Add("POST", "/eureka/apps/SHOP", "application/json", strings.Replace(shop(object{"instanceId": nil}), "zone", "instanceId", 1))
+	f.Add("POST", "/eureka/apps/SHOP", "application/json; charset=ISO-8859-1", strings.Replace(shop(nil), "zone", "z\xfcrich", 1))
+	f.Add("POST", "/eureka/apps/SHOP", "application/xml", `<?xml version="1.0" encoding="ISO-8859-1"?><instance><hostName>z`+"\xfc"+`</hostName></instance>`)
 	f.Add("POST", "/eureka/peerreplication/batch", "application/json", `{"replicationList":[{"appName":"A","id":"1","action":"Heartbeat"}]}`)
 	f.Fuzz(func(t *testing.T, method, path, media, body string) {
 		if !strings.HasPrefix(path, "/") || strings.ContainsAny(path, " \r\n\t\x00") || method == "" {

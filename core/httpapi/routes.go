@@ -32,7 +32,8 @@ type Route struct {
 	serve    func(*Handler, http.ResponseWriter, *http.Request, target) error
 }
 
-// Routes returns the whole API. GET routes answer HEAD too.
+// Routes returns the whole API. GET routes answer HEAD too, and every path
+// answers OPTIONS.
 func Routes() []Route {
 	return []Route{
 		{http.MethodPost, "/apps/{app}", AccessRegister, false, resourceApplication, (*Handler).register},

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/registry"
@@ -35,6 +36,10 @@ func (h *Handler) register(w http.ResponseWriter, r *http.Request, t target) err
 		return err
 	}
 	body, err := h.readBody(r)
+	if err != nil {
+		return err
+	}
+	body, err = wire.ToUTF8(r.Header.Get("Content-Type"), body)
 	if err != nil {
 		return err
 	}
@@ -152,6 +157,9 @@ func (h *Handler) addMetadata(w http.ResponseWriter, r *http.Request, t target) 
 	}
 	entries := make(map[string]string, len(query))
 	for key, values := range query {
+		if !utf8.ValidString(key) || !utf8.ValidString(values[0]) {
+			return eureka.Invalidf("metadata."+strings.ToValidUTF8(key, "\uFFFD"), "must be UTF-8")
+		}
 		entries[key] = values[0]
 	}
 	delete(entries, classMarker)
@@ -169,6 +177,10 @@ func (h *Handler) replicate(w http.ResponseWriter, r *http.Request, _ target) er
 		return errMediaType
 	}
 	body, err := h.readBody(r)
+	if err != nil {
+		return err
+	}
+	body, err = wire.ToUTF8(r.Header.Get("Content-Type"), body)
 	if err != nil {
 		return err
 	}
@@ -270,6 +282,9 @@ func checkKey(key eureka.Key) error {
 	}
 	if strings.HasPrefix(key.ID, "/") {
 		return eureka.Invalidf("instanceId", "must not begin with a slash")
+	}
+	if cutSession(key.ID) != key.ID {
+		return eureka.Invalidf("instanceId", "must not end in %s", sessionParameter)
 	}
 	if len(key.App) > maxAppBytes {
 		return eureka.TooLargef("app", "more than %d bytes", maxAppBytes)

@@ -30,14 +30,21 @@ func (r *Registry) SetStatus(ctx context.Context, key eureka.Key, status eureka.
 
 // RemoveOverride ends the status override and leaves the status that the
 // request names. UNKNOWN makes the instance's next heartbeat a 404, so that it
-// registers anew with its own word. Without an override nothing changes.
+// registers anew with its own word. Without an override nothing changes, but a
+// status that was set to UNKNOWN counts as one.
 func (r *Registry) RemoveOverride(ctx context.Context, key eureka.Key, status eureka.Status, dirty time.Time) error {
 	return r.update(ctx, "remove override of", key, func(l *lease.Lease) (Update, bool, error) {
-		if !lease.HasOverride(l.Overridden) {
+		if !lease.HasOverride(l.Overridden) && (!setToUnknown(l) || status == eureka.Unknown) {
 			return Update{}, false, nil
 		}
 		return r.statusUpdate(l, status, dirty), true, nil
 	})
+}
+
+// setToUnknown reports whether the status is UNKNOWN though the instance said
+// another one: somebody set it, or removed an override without naming a status.
+func setToUnknown(l *lease.Lease) bool {
+	return l.Status == eureka.Unknown && l.Instance.Status != eureka.Unknown
 }
 
 // statusUpdate returns the change to a status without override.

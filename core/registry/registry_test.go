@@ -163,6 +163,58 @@ func TestRemoveOverride(t *testing.T) {
 	assert.Equal(t, eureka.Unknown, f.read().OverriddenStatus)
 }
 
+// TestRemovalAfterUnknown: a status that somebody set to UNKNOWN is an override
+// too, and its removal leaves the status that it names. (Case H35.)
+func TestRemovalAfterUnknown(t *testing.T) {
+	ctx := context.Background()
+	setUnknown := func(f *fixture) error { return f.SetStatus(ctx, key, eureka.Unknown, time.Time{}) }
+	remove := func(left eureka.Status) func(*fixture) error {
+		return func(f *fixture) error { return f.RemoveOverride(ctx, key, left, time.Time{}) }
+	}
+	replicate := func(r registry.Replicated) func(*fixture) error {
+		return func(f *fixture) error {
+			r.Key = key
+			return f.Replicate(ctx, []registry.Replicated{r})[0].Err
+		}
+	}
+	override := func(f *fixture) error { return f.SetStatus(ctx, key, eureka.OutOfService, time.Time{}) }
+	for _, c := range []struct {
+		name  string
+		own   eureka.Status
+		steps []func(*fixture) error
+		want  eureka.Status
+	}{
+		{"to UP", eureka.Up, []func(*fixture) error{setUnknown, remove(eureka.Up)}, eureka.Up},
+		{"to DOWN", eureka.Up, []func(*fixture) error{setUnknown, remove(eureka.Down)}, eureka.Down},
+		{"to OUT_OF_SERVICE", eureka.Up, []func(*fixture) error{setUnknown, remove(eureka.OutOfService)}, eureka.OutOfService},
+		{"of an instance that is DOWN", eureka.Down, []func(*fixture) error{setUnknown, remove(eureka.Starting)}, eureka.Starting},
+		{"to no status", eureka.Up, []func(*fixture) error{setUnknown, remove(eureka.Unknown)}, eureka.Unknown},
+		{"over another override", eureka.Up, []func(*fixture) error{override, setUnknown, remove(eureka.Up)}, eureka.Up},
+		{"removed twice", eureka.Up, []func(*fixture) error{override, remove(eureka.Unknown), remove(eureka.Up)}, eureka.Up},
+		{"by peers", eureka.Up, []func(*fixture) error{
+			replicate(registry.Replicated{Action: "StatusUpdate", Status: eureka.Unknown}),
+			replicate(registry.Replicated{Action: "DeleteStatusOverride", Status: eureka.Up}),
+		}, eureka.Up},
+		{"of the instance's own word", eureka.Unknown, []func(*fixture) error{setUnknown, remove(eureka.Up)}, eureka.Unknown},
+		{"when none was set", eureka.Down, []func(*fixture) error{remove(eureka.Up)}, eureka.Down},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := newFixture(t)
+			f.register(c.own, 0)
+			for _, step := range c.steps {
+				require.NoError(t, step(f))
+			}
+			assert.Equal(t, c.want, f.read().Status)
+			assert.Equal(t, eureka.Unknown, f.read().OverriddenStatus)
+			if c.want == eureka.Unknown {
+				assert.ErrorIs(t, f.Renew(ctx, key, time.Time{}), eureka.ErrLeaseNotFound)
+			} else {
+				assert.NoError(t, f.Renew(ctx, key, time.Time{}))
+			}
+		})
+	}
+}
+
 // TestRegisterAfterRemovedOverride: without a word on what follows, the status
 // is UNKNOWN, the heartbeat a 404, and the registration that it asks for is
 // taken, even when the administrator's clock was ahead of the client's.

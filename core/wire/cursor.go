@@ -15,17 +15,36 @@ import (
 type cursor struct {
 	doc []byte
 	pos int
+	// checks says that texts are checked to be Unicode; damaged says that the
+	// last text was not.
+	checks, damaged bool
 }
 
-// newCursor checks the syntax of a document and returns a cursor at the value
-// of the root member. Of several root members of that name the first counts.
+// newCursor returns a cursor for a document that a server sends. What is not
+// Unicode is replaced.
 func newCursor(body []byte, root string) (*cursor, error) {
-	body = bytes.TrimPrefix(body, byteOrderMark)
-	if len(bytes.TrimSpace(body)) == 0 {
-		return nil, eureka.Invalidf("body", "is empty")
-	}
 	if !utf8.Valid(body) {
 		body = bytes.ToValidUTF8(body, []byte(replacement))
+	}
+	return openCursor(body, root)
+}
+
+// newStrictCursor returns a cursor for a document that a client sends. Texts
+// that are not Unicode are marked as damaged.
+func newStrictCursor(body []byte, root string) (*cursor, error) {
+	c, err := openCursor(body, root)
+	if err != nil {
+		return nil, err
+	}
+	c.checks = true
+	return c, nil
+}
+
+// openCursor checks the syntax of a document and returns a cursor at the value
+// of the root member. Of several root members of that name the first counts.
+func openCursor(body []byte, root string) (*cursor, error) {
+	if len(bytes.TrimSpace(body)) == 0 {
+		return nil, eureka.Invalidf("body", "is empty")
 	}
 	if !json.Valid(body) {
 		var ignored json.RawMessage
@@ -42,9 +61,6 @@ func newCursor(body []byte, root string) (*cursor, error) {
 	}
 	return nil, eureka.Invalidf(root, "is missing: the body must be an object that has this member")
 }
-
-// byteOrderMark precedes the documents of some editors.
-var byteOrderMark = []byte("\xEF\xBB\xBF")
 
 // peek returns the first byte of what comes next.
 func (c *cursor) peek() byte {
@@ -88,6 +104,7 @@ func (c *cursor) text() []byte {
 		c.pos++
 	}
 	text := quoted[1 : len(quoted)-1]
+	c.damaged = c.checks && damaged(text)
 	if bytes.IndexByte(text, '\\') < 0 {
 		return text
 	}
@@ -138,7 +155,8 @@ func (c *cursor) word() []byte {
 func (c *cursor) value() value {
 	switch c.peek() {
 	case '"':
-		return value{text: c.text()}
+		text := c.text()
+		return value{text: text, damaged: c.damaged}
 	case '{', '[':
 		c.skip()
 		return value{parts: true}

@@ -18,6 +18,10 @@ import (
 // the application is the one that the request's path names is left to the
 // caller.
 func DecodeRegistration(f Format, body []byte, limits Limits) (*eureka.InstanceInfo, error) {
+	body, err := inUTF8(f, body)
+	if err != nil {
+		return nil, err
+	}
 	if err := limits.checkInstance(f, body); err != nil {
 		return nil, err
 	}
@@ -30,6 +34,10 @@ func DecodeRegistration(f Format, body []byte, limits Limits) (*eureka.InstanceI
 // DecodeInstance reads the document of one instance as a server sends it. It
 // fails only when the body is not such a document.
 func DecodeInstance(f Format, body []byte) (*eureka.InstanceInfo, error) {
+	body, err := inUTF8(f, body)
+	if err != nil {
+		return nil, err
+	}
 	if f == XML {
 		return decodeXMLInstance(body, false, Limits{})
 	}
@@ -39,6 +47,10 @@ func DecodeInstance(f Format, body []byte) (*eureka.InstanceInfo, error) {
 // DecodeApplication reads the document of one application as a server sends
 // it; see [DecodeApplications].
 func DecodeApplication(f Format, body []byte) (*eureka.Application, error) {
+	body, err := inUTF8(f, body)
+	if err != nil {
+		return nil, err
+	}
 	if f == XML {
 		return decodeXMLApplication(body)
 	}
@@ -51,6 +63,10 @@ func DecodeApplication(f Format, body []byte) (*eureka.Application, error) {
 // leave fields out, which then have the protocol's defaults. An instance
 // without an id is known by its host name, see [eureka.InstanceInfo.ID].
 func DecodeApplications(f Format, body []byte) (*eureka.Applications, error) {
+	body, err := inUTF8(f, body)
+	if err != nil {
+		return nil, err
+	}
 	if f == XML {
 		return decodeXMLApplications(body)
 	}

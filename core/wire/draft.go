@@ -231,6 +231,9 @@ func (d *draft) put(m map[string]string, parent string, key []byte, v value) map
 	case v.parts:
 		d.fail(field{parent, clip(string(key))}, "must be a text")
 		return m
+	case v.damaged:
+		d.fail(field{parent, clip(string(key))}, notUnicode)
+		return m
 	case v.text == nil:
 		return m
 	}
@@ -279,10 +282,18 @@ func (d *draft) finish() (*eureka.InstanceInfo, error) {
 	return i, nil
 }
 
-// identify gives an instance within Amazon the metadata instance-id that
-// clients expect there, as the stock server does.
+// identify gives an instance the id that old Spring clients put into the
+// metadata alone, and one within Amazon the metadata instance-id that clients
+// expect there, as the reference server does.
 func (d *draft) identify() {
-	c := &d.instance.DataCenter
+	i := d.instance
+	if id := i.Metadata["instanceId"]; i.InstanceID == "" && strings.TrimSpace(id) != "" {
+		if !strings.HasPrefix(id, i.HostName) {
+			id = i.HostName + ":" + id
+		}
+		i.InstanceID = id
+	}
+	c := &i.DataCenter
 	if c.Name != eureka.DataCenterAmazon || c.Metadata["instance-id"] != "" {
 		return
 	}

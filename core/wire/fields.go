@@ -17,6 +17,8 @@ type value struct {
 	text []byte
 	// parts says that there is an object, a list or further elements instead.
 	parts bool
+	// damaged says that the text is not Unicode.
+	damaged bool
 }
 
 // isNothing reports whether a number or boolean was not given: an element of
@@ -52,11 +54,17 @@ func (d *draft) sharedTextAt(dst *string, f field, v value) {
 }
 
 func (d *draft) isText(f field, v value) bool {
-	if v.parts {
+	switch {
+	case v.parts:
 		d.fail(f, "must be a text")
+	case v.damaged:
+		d.fail(f, notUnicode)
 	}
-	return len(v.text) > 0
+	return len(v.text) > 0 && !v.damaged
 }
+
+// notUnicode is why a text is refused that has bytes which are not UTF-8.
+const notUnicode = "must be UTF-8"
 
 // status takes a status; one that the protocol does not have is UNKNOWN.
 func (d *draft) status(dst *eureka.Status, name string, v value) {

@@ -1,7 +1,9 @@
 package wire_test
 
 import (
+	"bytes"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -70,12 +72,35 @@ func checkApplications(t *testing.T, f wire.Format, body []byte) {
 
 func FuzzDecodeRegistrationJSON(f *testing.F) {
 	seed(f, wire.JSON, true)
+	for _, c := range metadataIDs {
+		f.Add(body(f, complete(object{"hostName": c.host, "instanceId": c.id}.withMetadataID(c.meta))))
+	}
+	for _, c := range damagedJSON {
+		f.Add(replacing(f, c.member))
+	}
+	for _, member := range unicodeJSON {
+		f.Add(replacing(f, member))
+	}
+	f.Add([]byte(inUTF16(string(body(f, complete(nil))), true)))
 	f.Fuzz(func(t *testing.T, body []byte) { checkRegistration(t, wire.JSON, body) })
 }
 
 func FuzzDecodeRegistrationXML(f *testing.F) {
 	seed(f, wire.XML, true)
 	f.Add([]byte(xmlRegistration))
+	for _, c := range encodedXML {
+		f.Add([]byte(c.body))
+	}
+	for _, c := range misencodedXML {
+		f.Add([]byte(c.body))
+	}
+	for _, c := range dataCentersXML {
+		f.Add([]byte(dataCenterXML(c.class, c.name)))
+	}
+	for text := range statusesXML {
+		f.Add([]byte(statusXML("status", text)))
+		f.Add([]byte(statusXML("overriddenstatus", text)))
+	}
 	f.Fuzz(func(t *testing.T, body []byte) { checkRegistration(t, wire.XML, body) })
 }
 
@@ -89,8 +114,29 @@ func FuzzDecodeApplicationsXML(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body []byte) { checkApplications(t, wire.XML, body) })
 }
 
+// FuzzToUTF8: whatever charset a body is said to have, what comes of it is
+// UTF-8, or the body is as it was, or it is refused.
+func FuzzToUTF8(f *testing.F) {
+	for _, c := range encodedXML {
+		f.Add("application/xml; charset="+c.name, []byte(c.body))
+	}
+	f.Fuzz(func(t *testing.T, contentType string, body []byte) {
+		converted, err := wire.ToUTF8(contentType, body)
+		if err != nil {
+			require.ErrorIs(t, err, eureka.ErrInvalid)
+			return
+		}
+		if !bytes.Equal(body, converted) {
+			require.True(t, utf8.Valid(converted))
+		}
+	})
+}
+
 func FuzzDecodeReplication(f *testing.F) {
 	seed(f, wire.JSON, true)
+	for _, c := range damagedJSON {
+		f.Add([]byte(`{"replicationList": [{"appName": "SHOP", "id": "shop-1", "instanceInfo": {` + c.member + `}}]}`))
+	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		items, err := wire.DecodeReplication(body, wire.Limits{MaxMetadata: 100})
 		if err != nil {

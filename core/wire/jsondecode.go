@@ -1,13 +1,19 @@
 package wire
 
 import (
+	"strings"
+
 	"github.com/eurekaless/registry/core/eureka"
 )
 
 // In an object that has a member twice, the last one counts, and counts whole.
 
 func decodeJSONInstance(body []byte, strict bool, limits Limits) (*eureka.InstanceInfo, error) {
-	c, err := newCursor(body, "instance")
+	open := newCursor
+	if strict {
+		open = newStrictCursor
+	}
+	c, err := open(body, "instance")
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +207,11 @@ func (d *draft) readJSONMetadata(c *cursor, name string) map[string]string {
 	}
 	var m map[string]string
 	for c.more('}') {
-		m = d.put(m, name, c.text(), c.value())
+		key := c.text()
+		if c.damaged {
+			d.fail(field{name, clip(strings.ToValidUTF8(string(key), replacement))}, notUnicode)
+		}
+		m = d.put(m, name, key, c.value())
 	}
 	return m
 }

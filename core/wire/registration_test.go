@@ -224,14 +224,6 @@ func TestRefusedBodies(t *testing.T) {
 	assert.ErrorIs(t, err, eureka.ErrTooLarge)
 }
 
-// encoding/json takes any bytes for a text; the registry must not pass them on.
-func TestInvalidUTF8(t *testing.T) {
-	b := strings.Replace(string(body(t, complete(nil))), `"zone":"a"`, "\"z\xff\":\"a\xc3\",\"lone\":\"\\ud800\"", 1)
-	i, err := wire.DecodeRegistration(wire.JSON, []byte(b), wire.Limits{})
-	require.NoError(t, err)
-	assert.Equal(t, map[string]string{"z\uFFFD": "a\uFFFD", "lone": "\uFFFD"}, i.Metadata)
-}
-
 // A refusal quotes what it refuses, but not at any length.
 func TestRefusalsAreShort(t *testing.T) {
 	long := strings.Repeat("é", 100_000)

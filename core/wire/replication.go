@@ -38,10 +38,14 @@ type ReplicationResult struct {
 // read as a registration, see [DecodeRegistration]. An error means that the
 // body is no batch at all.
 func DecodeReplication(body []byte, limits Limits) ([]ReplicationItem, error) {
+	body, err := inUTF8(JSON, body)
+	if err != nil {
+		return nil, err
+	}
 	if err := limits.checkBatch(body); err != nil {
 		return nil, err
 	}
-	c, err := newCursor(body, "replicationList")
+	c, err := newStrictCursor(body, "replicationList")
 	if err != nil {
 		return nil, err
 	}
@@ -182,6 +186,10 @@ func AppendReplicationResults(dst []byte, results []ReplicationResult) []byte {
 
 // DecodeReplicationResults reads the answer to a batch.
 func DecodeReplicationResults(body []byte) ([]ReplicationResult, error) {
+	body, err := inUTF8(JSON, body)
+	if err != nil {
+		return nil, err
+	}
 	c, err := newCursor(body, "responseList")
 	if err != nil {
 		return nil, err

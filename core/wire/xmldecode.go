@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"bytes"
+
 	"github.com/eurekaless/registry/core/eureka"
 )
 
@@ -105,6 +107,10 @@ func (d *draft) readXML(instance *element) {
 			}
 		case "metadata":
 			d.instance.Metadata = d.readXMLMetadata(e, "metadata")
+		case "status", "overriddenStatus", "overriddenstatus":
+			v := e.value()
+			v.text = bytes.ToUpper(v.text) // Java reads any case in XML, but not in JSON
+			d.set([]byte(e.name), v)
 		default:
 			d.set([]byte(e.name), e.value())
 		}
@@ -124,7 +130,9 @@ func (d *draft) readXMLPort(e *element, p *eureka.Port, otherwise eureka.Port) {
 	d.setPort(p, e.name, e.value(), enabled)
 }
 
-// readXMLDataCenter reads a data centre, whose class XML need not name.
+// readXMLDataCenter reads a data center. In a registration its name alone says
+// which one it is: clients leave the class out, or send the default class with
+// any name (TestXMLDataCenterNameDecides).
 func (d *draft) readXMLDataCenter(e *element) {
 	var class, name value
 	var metadata map[string]string
@@ -144,6 +152,9 @@ func (d *draft) readXMLDataCenter(e *element) {
 		default:
 			d.fail(field{e.name, clip(child.name)}, `is no part of a data centre, which has "name" and "metadata"`)
 		}
+	}
+	if d.strict {
+		class = value{}
 	}
 	d.setDataCenter(class, name, metadata)
 }

@@ -38,11 +38,11 @@ func (e *element) value() value {
 
 // newXMLReader returns a reader of what is inside the root element.
 func newXMLReader(body []byte, root string) (*xmlReader, error) {
-	body = bytes.TrimPrefix(body, byteOrderMark)
 	if len(bytes.TrimSpace(body)) == 0 {
 		return nil, eureka.Invalidf("body", "is empty")
 	}
 	r := &xmlReader{decoder: xml.NewDecoder(bytes.NewReader(body))}
+	r.decoder.CharsetReader = func(_ string, input io.Reader) (io.Reader, error) { return input, nil } // inUTF8 has converted it
 	for {
 		token, err := r.next()
 		if errors.Is(err, io.EOF) {

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -134,6 +135,9 @@ func (c call) event(t testing.TB, fixture []byte, decodes bool) ([]byte, bool) {
 	var e map[string]any
 	require.NoError(t, json.Unmarshal(fixture, &e))
 	e["body"], e["isBase64Encoded"] = c.body, false
+	if !utf8.ValidString(c.body) {
+		e["body"], e["isBase64Encoded"] = base64.StdEncoding.EncodeToString([]byte(c.body)), true
+	}
 	headers, multi := map[string]string{}, map[string][]string{}
 	for name, value := range c.headers {
 		headers[name], multi[name] = value, []string{value}

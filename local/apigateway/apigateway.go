@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -166,7 +167,7 @@ func (g *Gateway) event(w http.ResponseWriter, r *http.Request) (events.APIGatew
 			},
 		},
 	}
-	if isText(r.Header.Get("Content-Type")) {
+	if isText(r.Header.Get("Content-Type")) && utf8.Valid(body) { // JSON would lose what is not UTF-8
 		event.Body = string(body)
 	} else {
 		event.Body = base64.StdEncoding.EncodeToString(body)
