@@ -54,7 +54,8 @@ type Plan struct {
 // Expected are all but those that are both expired and silent for longer than
 // MaxSilence (and the lateness); a lease with a duration of hours is expected
 // for all of it. Seen are the expected ones that [lease.Lease.Seen]
-// says so of, with the clock allowance. When seen is at or below
+// says so of, with the clock allowance, but for those that must have fallen
+// silent too (see [lease.Lease.SilencedWith]). When seen is at or below
 // floor(RenewalThreshold * expected), only expired leases that are no longer
 // expected are evicted, and since they are not counted the mode ends by itself.
 //
@@ -106,6 +107,7 @@ type census struct {
 // count takes the census of the live leases.
 func count(leases []lease.Lease, now time.Time, policy Policy, late time.Duration) census {
 	c := census{statuses: eureka.StatusCounts{}}
+	silenced := 0.0 // leases that look seen, but fell silent with those that do not
 	for i := range leases {
 		l := &leases[i]
 		if l.Tombstone() {
@@ -113,17 +115,22 @@ func count(leases []lease.Lease, now time.Time, policy Policy, late time.Duratio
 		}
 		c.live++
 		c.statuses[l.Status]++
-		if l.Expired(now, policy.ClockAllowance+late) {
+		expired := l.Expired(now, policy.ClockAllowance+late)
+		if expired {
 			c.expired = append(c.expired, i)
 			if l.Silent(now) > policy.MaxSilence+late {
 				c.given = append(c.given, i)
 				continue
 			}
 		}
-		if l.Seen(now, policy.ClockAllowance) {
+		switch {
+		case l.Seen(now, policy.ClockAllowance):
 			c.seen++
+		case !expired:
+			silenced += l.SilencedWith() - 1
 		}
 	}
+	c.seen = max(0, c.seen-int(silenced))
 	return c
 }
 

@@ -91,7 +91,29 @@ func (l *Lease) Expired(now time.Time, allowance time.Duration) bool {
 // is: within twice its interval, or, where heartbeats may go unwritten, within
 // the quiet time and one interval. allowance covers clocks that differ.
 func (l *Lease) Seen(now time.Time, allowance time.Duration) bool {
-	return l.Silent(now) <= max(2*l.Interval, l.quiet()+l.Interval)+allowance
+	return l.Silent(now) <= l.seenFor()+allowance
+}
+
+func (l *Lease) seenFor() time.Duration { return max(2*l.Interval, l.quiet()+l.Interval) }
+
+// maxSilencedWith bounds [Lease.SilencedWith], for intervals that are nearly as
+// long as the duration.
+const maxSilencedWith = 2
+
+// SilencedWith estimates how many leases fell silent at once for each one that
+// is not seen any more and has not expired: itself and those that still look
+// alive because their last renewal was written later. The renewals of living
+// instances are spread over the time between two writes. With a quiet time that
+// may be longer than the time from not being seen to the end, so that the first
+// leases of a broken network would expire before the last ones were missed.
+// Without a quiet time it is 1.
+func (l *Lease) SilencedWith() float64 {
+	noticed := l.Duration + l.quiet() - l.seenFor()
+	if l.quiet() <= 0 || l.Interval <= 0 || noticed <= 0 {
+		return 1
+	}
+	heartbeats := (l.quiet() + l.Interval - 1) / l.Interval // from one write to the next
+	return min(max(1, float64(heartbeats*l.Interval)/float64(noticed)), maxSilencedWith)
 }
 
 // Silent returns for how long no renewal has been written.

@@ -68,6 +68,26 @@ func TestSeen(t *testing.T) {
 	}
 }
 
+func TestSilencedWith(t *testing.T) {
+	for _, c := range []struct {
+		name                      string
+		interval, duration, quiet time.Duration
+		want                      float64
+	}{
+		{"every heartbeat is written", 30 * time.Second, 90 * time.Second, 0, 1},
+		{"written every 90 s, noticed 60 s before the end", 30 * time.Second, 90 * time.Second, 75 * time.Second, 1.5},
+		{"quiet for no longer than the duration", 10 * time.Second, 30 * time.Second, 75 * time.Second, 1.5},
+		{"noticed long before the end", 5 * time.Second, 90 * time.Second, 75 * time.Second, 1},
+		{"quiet for less than an interval", 30 * time.Second, 90 * time.Second, 20 * time.Second, 1},
+		{"bounded", 60 * time.Second, 90 * time.Second, 75 * time.Second, 2},
+		{"never noticed before the end", 90 * time.Second, 90 * time.Second, 75 * time.Second, 1},
+		{"no interval", 0, 90 * time.Second, 75 * time.Second, 1},
+	} {
+		l := lease.Lease{Instance: &eureka.InstanceInfo{}, Renewed: noon, Interval: c.interval, Duration: c.duration, Quiet: c.quiet}
+		assert.InDelta(t, c.want, l.SilencedWith(), 1e-9, c.name)
+	}
+}
+
 func TestEffectiveStatus(t *testing.T) {
 	for _, c := range []struct{ own, overridden, want eureka.Status }{
 		{eureka.Up, "", eureka.Up},
