@@ -31,7 +31,7 @@ var allowed = map[string][]string{
 	"core/eviction":   {"core/eureka", "core/lease", "core/delta", "core/published", "core/registry"},
 	"core/readcache":  {"core/eureka", "core/lease", "core/delta", "core/published", "core/wire", "github.com/klauspost/compress"},
 	"core/dashboard":  {"core/dashboard", "core/eureka", "core/published"},
-	"core/httpapi":    {"core/dashboard", "core/eureka", "core/published", "core/ratelimit", "core/regions", "core/registry", "core/readcache", "core/wire"},
+	"core/httpapi":    {"core/dashboard", "core/eureka", "core/published", "core/ratelimit", "core/regions", "core/registry", "core/readcache", "core/wire", "golang.org/x/sync"},
 	"core/ratelimit":  {"golang.org/x/time"},
 	"core/access":     {"core/eureka", "core/httpapi", "core/ratelimit", "golang.org/x/crypto", "golang.org/x/sync", "golang.org/x/time"},
 	"core/discovery":  {"core/eureka", "core/wire"},

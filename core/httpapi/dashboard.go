@@ -134,10 +134,11 @@ func (h *Handler) readForm(r *http.Request) (url.Values, error) {
 	if err != nil || media != "application/x-www-form-urlencoded" {
 		return nil, eureka.Invalidf("body", "not a form")
 	}
-	body, err := h.readBody(r)
+	body, done, err := h.bodies.read(r, bodyWeight)
 	if err != nil {
 		return nil, err
 	}
+	defer done()
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
 		return nil, eureka.Invalidf("body", "not a form")

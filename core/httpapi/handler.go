@@ -45,6 +45,9 @@ type Config struct {
 	// MaxBody is the largest request body in bytes, before and after
 	// decompression; default [DefaultMaxBody].
 	MaxBody int64
+	// BodyMemory is how many bytes of bodies are worked on at once; further
+	// requests wait. Default [DefaultBodyMemory].
+	BodyMemory int64
 	// Gate asks for credentials and decides who may do what; nil: everybody
 	// may do everything.
 	Gate Gate
@@ -75,7 +78,8 @@ type Handler struct {
 	methods map[resource]string
 	origins *http.CrossOriginProtection
 	// vary is that of lists.
-	vary string
+	vary   string
+	bodies *bodies
 	// looks are what health found.
 	looks *sparing[[]string]
 }
@@ -84,6 +88,9 @@ type Handler struct {
 func New(cfg Config) *Handler {
 	if cfg.MaxBody == 0 {
 		cfg.MaxBody = DefaultMaxBody
+	}
+	if cfg.BodyMemory == 0 {
+		cfg.BodyMemory = DefaultBodyMemory
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -95,7 +102,7 @@ func New(cfg Config) *Handler {
 		cfg.Publications = newSparingPublications(cfg.Publications, cfg.Now)
 	}
 	h := &Handler{
-		cfg: cfg, started: cfg.Now(), looks: newSparing[[]string](cfg.Now),
+		cfg: cfg, started: cfg.Now(), looks: newSparing[[]string](cfg.Now), bodies: newBodies(cfg.MaxBody, cfg.BodyMemory),
 		routes: map[routeKey]Route{}, methods: map[resource]string{},
 		origins: http.NewCrossOriginProtection(), vary: vary,
 	}

@@ -1,10 +1,6 @@
 package httpapi
 
 import (
-	"compress/gzip"
-	"errors"
-	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -35,10 +31,11 @@ func (h *Handler) register(w http.ResponseWriter, r *http.Request, t target) err
 	if err != nil {
 		return err
 	}
-	body, err := h.readBody(r)
+	body, done, err := h.bodies.read(r, bodyWeight)
 	if err != nil {
 		return err
 	}
+	defer done()
 	body, err = wire.ToUTF8(r.Header.Get("Content-Type"), body)
 	if err != nil {
 		return err
@@ -176,10 +173,11 @@ func (h *Handler) replicate(w http.ResponseWriter, r *http.Request, _ target) er
 	if format, err := bodyFormat(r); err != nil || format != wire.JSON {
 		return errMediaType
 	}
-	body, err := h.readBody(r)
+	body, done, err := h.bodies.read(r, batchWeight)
 	if err != nil {
 		return err
 	}
+	defer done()
 	body, err = wire.ToUTF8(r.Header.Get("Content-Type"), body)
 	if err != nil {
 		return err
@@ -241,31 +239,6 @@ func replicationResult(o registry.Outcome) wire.ReplicationResult {
 		return wire.ReplicationResult{StatusCode: http.StatusConflict, Instance: o.Newer}
 	}
 	return wire.ReplicationResult{StatusCode: http.StatusOK}
-}
-
-// readBody reads the request's body, decompressed.
-func (h *Handler) readBody(r *http.Request) ([]byte, error) {
-	var body io.Reader = http.MaxBytesReader(nil, r.Body, h.cfg.MaxBody)
-	switch strings.ToLower(r.Header.Get("Content-Encoding")) {
-	case "", "identity":
-	case "gzip":
-		unzipped, err := gzip.NewReader(body)
-		if err != nil {
-			return nil, eureka.Invalidf("body", "not gzip, though Content-Encoding says so")
-		}
-		body = http.MaxBytesReader(nil, unzipped, h.cfg.MaxBody)
-	default:
-		return nil, fmt.Errorf("content encoding: %w", errMediaType)
-	}
-	data, err := io.ReadAll(body)
-	var tooLarge *http.MaxBytesError
-	if errors.As(err, &tooLarge) {
-		return nil, eureka.TooLargef("body", "more than %d bytes", h.cfg.MaxBody)
-	}
-	if err != nil {
-		return nil, eureka.Invalidf("body", "not readable to its end")
-	}
-	return data, nil
 }
 
 // checkKey refuses names that the table cannot hold, and those that no path

@@ -3,9 +3,11 @@ package registry
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/wire"
 )
 
 // Actions that peers replicate, as the protocol spells them.
@@ -16,6 +18,11 @@ const (
 	ActionStatusUpdate         = "StatusUpdate"
 	ActionDeleteStatusOverride = "DeleteStatusOverride"
 )
+
+// maxNewer is how many bytes of newer instances the outcomes of one batch hold.
+// Heartbeats beyond are an eureka.ErrConflict: a peer that is behind in so much
+// catches up with its next ones.
+const maxNewer = 1 << 20
 
 // replicationWorkers is how many instances of a batch are worked at once.
 const replicationWorkers = 16
@@ -33,7 +40,7 @@ type Replicated struct {
 // Outcome is what became of a [Replicated].
 type Outcome struct {
 	// Newer is the stored instance, when a heartbeat came from a peer with an
-	// older one.
+	// older one; not shown for more than [maxNewer] bytes of a batch.
 	Newer *eureka.InstanceInfo
 	Err   error
 }
@@ -55,11 +62,12 @@ func (r *Registry) Replicate(ctx context.Context, batch []Replicated) []Outcome 
 		queue <- k
 	}
 	close(queue)
+	var room newerRoom
 	var workers sync.WaitGroup
 	for range min(replicationWorkers, len(keys)) {
 		workers.Go(func() {
 			for key := range queue {
-				r.replicateInOrder(ctx, batch, byKey[key], outcomes)
+				r.replicateInOrder(ctx, batch, byKey[key], outcomes, &room)
 			}
 		})
 	}
@@ -70,10 +78,13 @@ func (r *Registry) Replicate(ctx context.Context, batch []Replicated) []Outcome 
 // replicateInOrder does the operations of one instance. A peer that is behind
 // is shown the instance as it is after all of them, as the stock server does
 // (TestReplicateShowsTheLastState).
-func (r *Registry) replicateInOrder(ctx context.Context, batch []Replicated, indexes []int, outcomes []Outcome) {
+func (r *Registry) replicateInOrder(ctx context.Context, batch []Replicated, indexes []int, outcomes []Outcome, room *newerRoom) {
 	var behind []int
 	for n, i := range indexes {
 		outcomes[i].Newer, outcomes[i].Err = r.replicate(ctx, batch[i])
+		if newer := outcomes[i].Newer; newer != nil && !room.take(newer) {
+			outcomes[i] = Outcome{Err: eureka.ErrConflict}
+		}
 		if outcomes[i].Newer != nil && n < len(indexes)-1 {
 			behind = append(behind, i)
 		}
@@ -86,8 +97,18 @@ func (r *Registry) replicateInOrder(ctx context.Context, batch []Replicated, ind
 		return // cancelled meanwhile or not readable: what was found then stands
 	}
 	for _, i := range behind {
-		outcomes[i].Newer = last
+		if room.take(last) {
+			outcomes[i].Newer = last
+		}
 	}
+}
+
+// newerRoom is the room that is left for newer instances in a batch's outcomes.
+type newerRoom struct{ taken atomic.Int64 }
+
+// take reports whether there is room for an instance, and takes it.
+func (n *newerRoom) take(i *eureka.InstanceInfo) bool {
+	return n.taken.Add(int64(wire.Size(i))) <= maxNewer
 }
 
 // replicate does one operation.

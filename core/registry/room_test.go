@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -137,6 +138,37 @@ func TestAnInstanceGrowsToItsLimit(t *testing.T) {
 			got, err := r.Instance(t.Context(), key)
 			require.NoError(t, err)
 			assert.False(t, wire.Exceeds(got, limit))
+		})
+	}
+}
+
+// TestABatchShowsLittleOfWhatIsNewer: a batch of heartbeats from a peer that is
+// behind in everything does not bring all of the registry into its answer.
+func TestABatchShowsLittleOfWhatIsNewer(t *testing.T) {
+	r := registry.New(registry.Config{Store: memory.New(memory.Config{})})
+	for name, key := range map[string]func(n int) eureka.Key{
+		"of many instances": func(n int) eureka.Key { return numbered("SHOP", n).Key() },
+		"of one instance":   func(int) eureka.Key { return numbered("SHOP", 0).Key() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var batch []registry.Replicated
+			for n := range 250 {
+				info := numbered("SHOP", n)
+				info.Metadata = map[string]string{"more": strings.Repeat("x", 90_000)}
+				require.NoError(t, r.Register(t.Context(), info))
+				batch = append(batch, registry.Replicated{Key: key(n), Action: registry.ActionHeartbeat, Dirty: time.UnixMilli(1)})
+			}
+			shown, bytes := 0, 0
+			for _, o := range r.Replicate(t.Context(), batch) {
+				if o.Newer == nil {
+					assert.ErrorIs(t, o.Err, eureka.ErrConflict)
+					continue
+				}
+				shown++
+				bytes += wire.Size(o.Newer)
+			}
+			assert.Positive(t, shown)
+			assert.LessOrEqual(t, bytes, 1<<20)
 		})
 	}
 }

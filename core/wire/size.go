@@ -12,25 +12,27 @@ import (
 // the registry sets, such as times and statuses, do not count: whatever becomes
 // of an instance that was accepted, it still fits (TestSizeIgnoresRegistryFields).
 func Exceeds(i *eureka.InstanceInfo, limit int) bool {
-	if limit <= 0 || mostSize(i) <= limit {
-		return false
-	}
+	return limit > 0 && mostSize(i) > limit && Size(i) > limit
+}
+
+// Size returns how many bytes an instance takes in the larger of the two full
+// encodings, without what the registry sets.
+func Size(i *eureka.InstanceInfo) int {
 	scratch := sizeBuffers.Get().(*[]byte)
 	defer sizeBuffers.Put(scratch)
 	own := *i
 	own.Status, own.OverriddenStatus, own.Action, own.Coordinating = "", "", "", false
 	own.Lease = eureka.LeaseInfo{}
 	own.LastUpdated, own.LastDirty = time.Time{}, time.Time{}
+	size := 0
 	for _, f := range []Format{JSON, XML} {
 		document := Encoding{Format: f}.AppendInstanceDocument((*scratch)[:0], &own)
 		if cap(document) <= maxSizeBuffer {
 			*scratch = document[:0]
 		}
-		if len(document) > limit {
-			return true
-		}
+		size = max(size, len(document))
 	}
-	return false
+	return size
 }
 
 // sizeBuffers are scratch buffers; larger ones than maxSizeBuffer are not kept.

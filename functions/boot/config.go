@@ -39,6 +39,8 @@ type Config struct {
 	TTLGrace time.Duration
 	// MaxBody is the largest request body in bytes.
 	MaxBody int64
+	// BodyMemory is how many bytes of request bodies are worked on at once.
+	BodyMemory int64
 	// MaxMetadata is how many metadata entries an instance may have.
 	MaxMetadata int
 	// MaxInstance is the largest instance in bytes, as it is in lists; readers

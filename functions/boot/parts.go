@@ -168,8 +168,8 @@ func (p *Parts) api(reg *registry.Registry, cache *readcache.Cache) http.Handler
 		Gate:     p.gate(),
 		Limiter:  p.Limiter,
 		Limits:   wire.Limits{MaxMetadata: p.Config.MaxMetadata, MaxInstance: p.Config.MaxInstance, MaxItems: p.Config.MaxBatch},
-		MaxBody:  p.Config.MaxBody,
-		Fits:     p.Fits,
+		MaxBody:  p.Config.MaxBody, BodyMemory: p.Config.BodyMemory,
+		Fits: p.Fits,
 
 		SharedCaching: p.Config.Anonymous || p.Config.EdgeCaching,
 		Region:        p.Config.Region, Environment: p.Environment,

@@ -109,6 +109,8 @@ func Settings() []Setting {
 			"how far past a lease's end its TTL attribute lies", positive(func(c *Config) *time.Duration { return &c.TTLGrace })},
 		{"REGISTRY_MAX_BODY", "1MiB", "", writeUser,
 			"largest request body, in bytes, KiB or MiB", size(func(c *Config) *int64 { return &c.MaxBody })},
+		{"REGISTRY_BODY_MEMORY", "8MiB", "", Local,
+			"bytes of request bodies that are worked on at once; further requests wait. What a body is decoded to takes up to ten times as much", size(func(c *Config) *int64 { return &c.BodyMemory })},
 		{"REGISTRY_MAX_METADATA", "1000", "", writeUser,
 			"metadata entries that an instance may have; 0: any number", count(func(c *Config) *int { return &c.MaxMetadata })},
 		{"REGISTRY_MAX_INSTANCE", "100KiB", "", everybody,
