@@ -15,6 +15,8 @@ GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 INDEXDB := golang.org/x/vulndb/cmd/indexdb@v0.0.0-20261105234957-e22db6528018
 CFN_LINT := cfn-lint==1.58.0
 SAM_CLI := aws-sam-cli==1.170.0
+MOTO := moto[all]==5.2.5
+CHECKOV := checkov==3.3.30
 
 ifdef DYNAMODB_ENDPOINT
 export AWS_ENDPOINT_URL_DYNAMODB := $(DYNAMODB_ENDPOINT)
@@ -116,24 +118,38 @@ vulnerabilities: ## govulncheck with today's list (skipped without a network, un
 	elif [ -n "$${REGISTRY_TEST_REQUIRE_ALL:-}" ]; then echo 'make vulnerabilities: no list of them' >&2; exit 1; \
 	else echo 'make vulnerabilities: skipped, no list of them'; fi
 
-# cfn-lint and the SAM CLI are Python programs; they live in an environment of
-# their own.
+# cfn-lint, the SAM CLI and moto are Python programs; they live in an environment
+# of their own, and checkov, whose dependencies contradict theirs, in another.
 VENV := $(BUILD)/venv
+CHECKOV_VENV := $(BUILD)/venv-checkov
 .PHONY: lint-template
-lint-template: ## cfn-lint and sam validate on template.yaml (skipped without Python, unless all is required)
-	@if command -v python3 >/dev/null; then $(MAKE) --no-print-directory lint-template-now; \
-	elif [ -n "$${REGISTRY_TEST_REQUIRE_ALL:-}" ]; then echo 'make lint-template: no python3' >&2; exit 1; \
-	else echo 'make lint-template: skipped, no python3'; fi
+lint-template: ## cfn-lint, sam validate, checkov, and infra/proof on template.yaml (skipped without Python or Java, unless all is required)
+	@for tool in python3 java mvn; do \
+	  command -v $$tool >/dev/null && continue; \
+	  if [ -n "$${REGISTRY_TEST_REQUIRE_ALL:-}" ]; then echo "make lint-template: no $$tool" >&2; exit 1; fi; \
+	  echo "make lint-template: skipped, no $$tool"; exit 0; \
+	done; \
+	$(MAKE) --no-print-directory lint-template-now
 
 .PHONY: lint-template-now
-lint-template-now: $(VENV)/.installed
+lint-template-now: $(VENV)/.installed $(CHECKOV_VENV)/.installed
 	$(VENV)/bin/cfn-lint template.yaml
 	$(VENV)/bin/sam validate --lint --template template.yaml --region us-east-1
+	cd infra/proof && BUILD=$(abspath $(BUILD)) PYTHONDONTWRITEBYTECODE=1 $(abspath $(VENV))/bin/python -m unittest proof_test
+	PYTHONDONTWRITEBYTECODE=1 $(VENV)/bin/python infra/proof/prove.py template.yaml $(BUILD)
+	$(CHECKOV_VENV)/bin/checkov --config-file .checkov.yaml --file template.yaml
+	$(CHECKOV_VENV)/bin/checkov --config-file .checkov.yaml --directory $(BUILD)/stacks
 
 $(VENV)/.installed: Makefile
-	@echo 'installing cfn-lint and the SAM CLI into $(VENV)'
+	@echo 'installing cfn-lint, the SAM CLI and moto into $(VENV)'
 	@python3 -m venv $(VENV)
-	@$(VENV)/bin/pip install --quiet --disable-pip-version-check '$(CFN_LINT)' '$(SAM_CLI)'
+	@$(VENV)/bin/pip install --quiet --disable-pip-version-check '$(CFN_LINT)' '$(SAM_CLI)' '$(MOTO)'
+	@touch $@
+
+$(CHECKOV_VENV)/.installed: Makefile
+	@echo 'installing checkov into $(CHECKOV_VENV)'
+	@python3 -m venv $(CHECKOV_VENV)
+	@$(CHECKOV_VENV)/bin/pip install --quiet --disable-pip-version-check '$(CHECKOV)'
 	@touch $@
 
 .PHONY: dynoxide
