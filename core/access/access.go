@@ -18,7 +18,9 @@
 // Costs: the first request with a credential costs a hash (see [Hash]), every
 // later one a few microseconds, since what was verified is remembered by a
 // keyed hash that is good for this process only. Wrong credentials cost a hash
-// too, at most so often as the attempts of a [Guard] allow.
+// too, at most five a second in all; of these some are kept for credentials from
+// networks that sent few wrong ones, and for those that come again when they
+// were turned away, so that guessing does not keep a new client out.
 package access
 
 import (

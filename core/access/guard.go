@@ -9,23 +9,9 @@ import (
 	"time"
 
 	"golang.org/x/sync/singleflight"
-	"golang.org/x/time/rate"
 
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/httpapi"
-	"github.com/eurekaless/registry/core/ratelimit"
-)
-
-// How often credentials that are not known yet may be tried, each try a hash
-// for each password that a user may have. What was verified needs no tries, so
-// these bound what a stranger can make the process compute, and how long the
-// user of a new credential waits behind strangers.
-const (
-	addressRate  = 1.0 // a second from one address
-	addressBurst = 10
-	maxAddresses = 10_000
-	totalRate    = 5.0 // a second from all
-	totalBurst   = 20
 )
 
 // Config is what a [Guard] works with.
@@ -55,9 +41,8 @@ type Guard struct {
 	checks singleflight.Group
 	// hashing has a token for whoever computes hashes: one at a time bounds
 	// the memory.
-	hashing   chan struct{}
-	addresses *ratelimit.Buckets
-	total     *rate.Limiter
+	hashing  chan struct{}
+	attempts *attempts
 }
 
 // New returns a guard that has read nothing yet.
@@ -76,10 +61,9 @@ func New(cfg Config) *Guard {
 	}
 	return &Guard{
 		reader: newReader(cfg), fingerprints: newFingerprinter(), now: cfg.Now, log: cfg.Logger,
-		matches:   hash.matches,
-		hashing:   make(chan struct{}, 1),
-		addresses: ratelimit.New(ratelimit.Limits{PerSecond: addressRate, Burst: addressBurst, MaxNames: maxAddresses}),
-		total:     rate.NewLimiter(totalRate, totalBurst),
+		matches:  hash.matches,
+		hashing:  make(chan struct{}, 1),
+		attempts: newAttempts(),
 	}
 }
 
@@ -126,7 +110,7 @@ func (g *Guard) identify(r *http.Request) (*user, error) {
 func (g *Guard) findOut(r *http.Request, latest *generation, f fingerprint, name, password string) (*user, error) {
 	ctx := r.Context()
 	found := g.checks.DoChan(string(f[:]), func() (any, error) {
-		return g.judge(context.WithoutCancel(ctx), latest, attempt{f, name, password, source(r)})
+		return g.judge(context.WithoutCancel(ctx), latest, attempt{f, name, password, sourceOf(r)})
 	})
 	select {
 	case result := <-found:
@@ -142,7 +126,7 @@ type attempt struct {
 	fingerprint    fingerprint
 	name, password string
 	// source is where it comes from.
-	source string
+	source source
 }
 
 // judge finds out about an attempt: by the document at hand and, when it is
@@ -167,7 +151,7 @@ func (g *Guard) check(ctx context.Context, by *generation, a attempt) (*user, er
 	if u, refused := by.recall(a.fingerprint); u != nil || refused {
 		return u, nil
 	}
-	if err := g.mayTry(a.source); err != nil {
+	if err := g.attempts.take(a, g.now()); err != nil {
 		return nil, err
 	}
 	g.hashing <- struct{}{}
@@ -175,23 +159,11 @@ func (g *Guard) check(ctx context.Context, by *generation, a attempt) (*user, er
 	<-g.hashing
 	if u == nil {
 		by.refuse(a.fingerprint)
-		g.log.WarnContext(ctx, "credentials refused", "source", a.source)
+		g.log.WarnContext(ctx, "credentials refused", "source", a.source.address)
 		return nil, nil
 	}
 	by.verify(a.fingerprint, verification{u, h})
 	return u, nil
-}
-
-// mayTry takes from the attempts of an address and of all together.
-func (g *Guard) mayTry(source string) error {
-	now := g.now()
-	if after, ok := g.addresses.Take(source, now); !ok {
-		return &eureka.RateLimitedError{After: after}
-	}
-	if !g.total.AllowN(now, 1) {
-		return &eureka.RateLimitedError{After: time.Second}
-	}
-	return nil
 }
 
 // Format keeps what the guard knows out of everything that is printed.

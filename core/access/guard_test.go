@@ -290,7 +290,7 @@ func TestBruteForceFromManyAddressesIsBounded(t *testing.T) {
 			assert.Error(t, f.guard.Admit(r, httpapi.AccessRead, ""))
 		}
 		_, hashes := f.counts()
-		assert.InDelta(t, totalBurst+10*totalRate, hashes, 2, "in 10 s from all")
+		assert.LessOrEqual(t, float64(hashes), totalBurst+10*totalRate, "in 10 s from all")
 	})
 }
 
@@ -322,16 +322,16 @@ func TestFingerprintsAreOfThisProcess(t *testing.T) {
 }
 
 func TestSourceOfARequest(t *testing.T) {
-	for address, want := range map[string]string{
-		"192.0.2.1:80":                 "192.0.2.1",
-		"[::ffff:192.0.2.1]:80":        "192.0.2.1",
-		"[2001:db8:1:2:3:4:5:6]:80":    "2001:db8:1:2::/64",
-		"[2001:db8:1:2:ffff::1%e0]:80": "2001:db8:1:2::/64",
-		"":                             "",
-		"@":                            "",
+	for address, want := range map[string]source{
+		"192.0.2.1:80":                 {"192.0.2.1", "192.0.0.0/16"},
+		"[::ffff:192.0.2.1]:80":        {"192.0.2.1", "192.0.0.0/16"},
+		"[2001:db8:1:2:3:4:5:6]:80":    {"2001:db8:1:2::/64", "2001:db8::/32"},
+		"[2001:db8:1:2:ffff::1%e0]:80": {"2001:db8:1:2::/64", "2001:db8::/32"},
+		"":                             {},
+		"@":                            {},
 	} {
 		r := &http.Request{RemoteAddr: address, Header: http.Header{"X-Forwarded-For": {"203.0.113.9"}}}
-		assert.Equal(t, want, source(r), address)
+		assert.Equal(t, want, sourceOf(r), address)
 	}
 }
 
