@@ -37,11 +37,18 @@ PACKAGES ?= ./...
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: $(BUILD)/registry ## serve on http://127.0.0.1:8761 with an embedded engine (DYNAMODB_ENDPOINT=URL for another one)
+run: $(BUILD)/registry ## serve on http://127.0.0.1:8761, tables in memory (DYNAMODB_ENDPOINT=URL for tables there)
 	@exec $(BUILD)/registry serve
+
+DYNAMODB_LOCAL := http://127.0.0.1:8000
+.PHONY: run-dynamodb-local
+run-dynamodb-local: $(BUILD)/registry ## the same on DynamoDB Local, which it starts by local/compose.yaml (needs Docker)
+	@docker compose -f local/compose.yaml up --detach
+	@for try in $$(seq 60); do curl --silent --output $(BUILD)/dynamodb-local $(DYNAMODB_LOCAL) && break; sleep 0.5; done
+	@AWS_ENDPOINT_URL_DYNAMODB=$(DYNAMODB_LOCAL) exec $(BUILD)/registry serve
 
 # Always asked for: Go itself knows whether there is something to build.
 .PHONY: $(BUILD)/registry

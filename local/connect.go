@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"net/url"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -15,12 +13,13 @@ import (
 	"github.com/eurekaless/registry/core/dashboard/templates"
 	"github.com/eurekaless/registry/functions/boot"
 	"github.com/eurekaless/registry/functions/handlers"
+	"github.com/eurekaless/registry/storage"
 	store "github.com/eurekaless/registry/storage/dynamodb"
 	"github.com/eurekaless/registry/storage/dynamodb/sdkconfig"
 )
 
 // attemptTimeout bounds one try of a call. It is longer than a function's: the
-// embedded engine knows no pages of 1 MB, so that a part of a scan of 10,000
+// emulator knows no pages of 1 MB, so that a part of a scan of 10,000
 // leases is one answer, which takes seconds on a machine that is busy.
 const attemptTimeout = 10 * time.Second
 
@@ -45,7 +44,7 @@ func connect(ctx context.Context, p *process) (*backend, error) {
 		db: store.ClientFrom(loaded, where, func(o *dynamodb.Options) {
 			// Engines, on this machine or not, send no checksum, and the SDK
 			// takes that for a wrong one.
-			o.DisableValidateResponseChecksum = !atAWS(p.config.DynamoDBEndpoint)
+			o.DisableValidateResponseChecksum = !boot.AtAWS(p.config.DynamoDBEndpoint)
 		}),
 		streams: dynamodbstreams.NewFromConfig(loaded, func(o *dynamodbstreams.Options) {
 			if endpoint := streamsEndpoint(p.config); endpoint != "" {
@@ -92,25 +91,21 @@ func streamsEndpoint(config boot.Config) string {
 	switch {
 	case config.StreamsEndpoint != "":
 		return config.StreamsEndpoint
-	case atAWS(config.DynamoDBEndpoint):
+	case boot.AtAWS(config.DynamoDBEndpoint):
 		return ""
 	}
 	return config.DynamoDBEndpoint
 }
 
-// atAWS reports whether an endpoint is DynamoDB itself.
-func atAWS(endpoint string) bool {
-	u, err := url.Parse(endpoint)
-	return err == nil && (strings.HasSuffix(u.Hostname(), ".amazonaws.com") || strings.HasSuffix(u.Hostname(), ".api.aws"))
-}
-
 // parts returns what the handlers are put together from.
 func (b *backend) parts(p *process) *boot.Parts {
-	meter := handlers.Unmetered{}
+	return p.parts(boot.Tables(b.db, p.config, p.log, handlers.Unmetered{}))
+}
+
+// parts returns what the handlers are put together from, on tables of any kind.
+func (p *process) parts(tables storage.Tables) *boot.Parts {
 	return &boot.Parts{
-		Config: p.config, Log: p.log, Meter: meter, Now: time.Now,
-		Tables:      boot.Tables(b.db, p.config, p.log, meter),
-		Pages:       templates.New(),
-		Environment: "local",
+		Config: p.config, Log: p.log, Meter: handlers.Unmetered{}, Now: time.Now,
+		Tables: tables, Pages: templates.New(), Environment: "local",
 	}
 }

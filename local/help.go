@@ -14,13 +14,14 @@ import (
 const (
 	serveHelp = `
 Serves Eureka's API under /eureka and /eureka/v2 on REGISTRY_LISTEN, for this
-machine alone unless that is told otherwise. The tables are created when the
-engine is on this machine. The embedded engine keeps them in memory: they end
-with the process.`
+machine alone unless that is told otherwise. The tables are in this process's
+memory and end with it, unless AWS_ENDPOINT_URL_DYNAMODB says where they are.
+At an address of this machine they are created.`
 
 	engineHelp = `
-Serves DynamoDB and DynamoDB Streams on REGISTRY_ENGINE_LISTEN, with the tables
-created, until it is stopped. Others find it by AWS_ENDPOINT_URL_DYNAMODB.`
+Emulates DynamoDB and DynamoDB Streams on REGISTRY_ENGINE_LISTEN, with the tables
+created, until it is stopped. Others find it by AWS_ENDPOINT_URL_DYNAMODB. It is
+for tests and the SAM CLI: it keeps every stream record, 9 KB a heartbeat.`
 
 	pumpHelp = `
 Does what the event source mapping and the schedule do on AWS, for functions
@@ -96,7 +97,7 @@ func helpEnvironment(out io.Writer, cmd *command) {
 	table.Flush()
 }
 
-func readsAll(boot.Setting) bool { return true }
+func serveReads(s boot.Setting) bool { return s.Name != "REGISTRY_ENGINE_LISTEN" }
 
 func engineReads(s boot.Setting) bool {
 	return slices.Contains([]string{

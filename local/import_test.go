@@ -13,8 +13,8 @@ import (
 
 // TestImportCompareExport drives the commands on two processes.
 func TestImportCompareExport(t *testing.T) {
-	engine := freeAddress(t)
-	from := startRegistry(t, "REGISTRY_CACHE_REFRESH=0s", "REGISTRY_ENGINE_LISTEN="+engine)
+	endpoint := "AWS_ENDPOINT_URL_DYNAMODB=" + startEmulator(t)
+	from := startRegistry(t, "REGISTRY_CACHE_REFRESH=0s", endpoint)
 	to := startRegistry(t, "REGISTRY_CACHE_REFRESH=0s")
 	fromURL, toURL := from.url("/eureka"), to.url("/eureka/")
 	for _, id := range []string{"b", "a"} {
@@ -39,7 +39,7 @@ func TestImportCompareExport(t *testing.T) {
 	code, out, _ = execute(t, nil, "compare", fromURL, toURL)
 	assert.Zero(t, code, out)
 
-	export := launch(t, []string{"export"}, "AWS_ENDPOINT_URL_DYNAMODB=http://"+engine)
+	export := launch(t, []string{"export"}, endpoint)
 	require.NoError(t, export.wait(t))
 	var leases []exportedLease
 	require.NoError(t, json.Unmarshal([]byte(export.output.String()), &leases))

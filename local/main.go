@@ -1,6 +1,6 @@
 // Command local runs the registry on one machine: the handlers that run on
-// Lambda, on a port, with an embedded engine or any that speaks DynamoDB's
-// protocol, a poller of its stream and a scheduler. See `local --help`.
+// Lambda, on a port, with tables in memory, or with any DynamoDB and a poller of
+// its stream, and a scheduler. See `local --help`.
 package main
 
 import (
@@ -31,8 +31,8 @@ type command struct {
 
 func commands() []command {
 	return []command{
-		{"serve", "the registry as one process (the default)", serveHelp, readsAll, nil, serve},
-		{"engine", "only the embedded DynamoDB engine, for other processes", engineHelp, engineReads, nil, runEngine},
+		{"serve", "the registry as one process (the default)", serveHelp, serveReads, nil, serve},
+		{"engine", "a DynamoDB emulator, for tests and the SAM CLI", engineHelp, engineReads, nil, runEngine},
 		{"pump", "only the stream poller and the eviction scheduler", pumpHelp, pumpReads, nil, runPump},
 		{"credentials", "the hash of a password, for the credentials' document", credentialsHelp, nil, nil, runCredentials},
 		{"import", "mirror another Eureka server into a registry", importHelp, nil, importArguments, runImport},

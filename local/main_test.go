@@ -49,7 +49,7 @@ func TestHelpOfACommandListsItsSettings(t *testing.T) {
 		has, lack []string
 	}{
 		{"serve", []string{"REGISTRY_LISTEN ", "127.0.0.1:8761", "REGISTRY_CACHE_REFRESH", "AWS_ENDPOINT_URL_DYNAMODB "},
-			[]string{"REGISTRY_CREDENTIALS_SECRET"}},
+			[]string{"REGISTRY_CREDENTIALS_SECRET", "REGISTRY_ENGINE_LISTEN"}},
 		{"engine", []string{"REGISTRY_ENGINE_LISTEN", "REGISTRY_LEASE_TABLE"}, []string{"REGISTRY_LISTEN ", "REGISTRY_CACHE_REFRESH"}},
 		{"pump", []string{"AWS_ENDPOINT_URL_DYNAMODB_STREAMS", "REGISTRY_EVICTION_INTERVAL"}, []string{"REGISTRY_LISTEN ", "REGISTRY_MAX_BODY"}},
 	}
@@ -115,6 +115,26 @@ func TestAnAddressThatIsTakenIsTold(t *testing.T) {
 		assert.Contains(t, errOut, name)
 		assert.Contains(t, errOut, address)
 	}
+}
+
+// TestTablesInMemoryAreRefused: a process that is told of tables elsewhere, and
+// not where, does not serve from tables of its own.
+func TestTablesInMemoryAreRefused(t *testing.T) {
+	for _, name := range []string{
+		"REGISTRY_LEASE_TABLE", "REGISTRY_DELTA_TABLE", "REGISTRY_CREDENTIALS_SECRET",
+		"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB_STREAMS", "REGISTRY_ENGINE_LISTEN",
+		"ECS_CONTAINER_METADATA_URI", "ECS_CONTAINER_METADATA_URI_V4",
+		"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_EXECUTION_ENV",
+	} {
+		code, out, errOut := execute(t, map[string]string{"REGISTRY_LISTEN": "127.0.0.1:0", name: "http://192.0.2.1/x"})
+		assert.Equal(t, 1, code, name)
+		assert.Empty(t, out, name)
+		assert.Contains(t, errOut, name)
+	}
+	code, out, errOut := execute(t, map[string]string{"REGISTRY_LISTEN": "127.0.0.1:0", "REGISTRY_BACKGROUND": "false"})
+	assert.Equal(t, 1, code)
+	assert.Empty(t, out)
+	assert.Contains(t, errOut, "REGISTRY_BACKGROUND=false")
 }
 
 func TestAnEngineThatDoesNotAnswerIsTold(t *testing.T) {

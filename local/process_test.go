@@ -138,6 +138,16 @@ func startUntilKilled(t *testing.T, settings ...string) *registry {
 	return r
 }
 
+// startEmulator starts the emulator as a process of its own and returns its
+// endpoint.
+func startEmulator(t *testing.T) string {
+	t.Helper()
+	address := freeAddress(t)
+	e := launch(t, []string{"engine"}, "REGISTRY_ENGINE_LISTEN="+address)
+	e.await(t, func() bool { return strings.Contains(e.output.String(), "AWS_ENDPOINT_URL_DYNAMODB=http://"+address) })
+	return "http://" + address
+}
+
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")

@@ -18,7 +18,9 @@ import (
 // background is the work that Lambda's event source mapping and the schedule
 // call for on AWS.
 type background struct {
-	pump  *pump.Pump
+	// feed brings changes to the readers, or does what tables in memory need
+	// instead, until the context ends.
+	feed  func(context.Context)
 	evict func(context.Context) error
 	p     *process
 }
@@ -40,13 +42,21 @@ func newBackground(p *process, b *backend, parts *boot.Parts) (*background, erro
 		Filters: []string{store.FilterChange, store.FilterRemoval},
 		Now:     time.Now, Log: p.log,
 	})
-	return &background{pump: poller, evict: evict.Handle, p: p}, err
+	if err != nil {
+		return nil, err
+	}
+	return &background{feed: poller.Run, evict: evict.Handle, p: p}, nil
 }
 
-// run works until the context ends, then finishes what is under way.
+// run works until the context ends, then finishes what is under way. Without
+// work it only waits.
 func (b *background) run(ctx context.Context) {
+	if b == nil {
+		<-ctx.Done()
+		return
+	}
 	var work sync.WaitGroup
-	work.Go(func() { b.pump.Run(ctx) })
+	work.Go(func() { b.feed(ctx) })
 	work.Go(func() { pump.Schedule(ctx, b.p.config.EvictionInterval, b.p.log, b.evict) })
 	work.Wait()
 }
@@ -84,8 +94,8 @@ func runPump(ctx context.Context, p *process) error {
 	if err != nil {
 		return err
 	}
-	p.say("engine    %s", p.config.DynamoDBEndpoint)
-	p.sayTables(b)
+	p.config.Background = true // this process is for nothing else
+	p.sayEndpoint(b)
 	p.sayBackground()
 	p.saySettings()
 	work.run(ctx)

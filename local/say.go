@@ -11,18 +11,24 @@ import (
 // say writes a line for the person at the terminal.
 func (p *process) say(format string, args ...any) { fmt.Fprintf(p.out, format+"\n", args...) }
 
-// sayServing tells what runs where, and how.
-func (p *process) sayServing(address, engine string, b *backend) {
+// sayServing tells what runs where, and how; sayTables tells of the tables.
+func (p *process) sayServing(address string, sayTables func()) {
 	p.say("registry  http://%s/eureka, also at /eureka/v2; dashboard at http://%s/", address, address)
 	p.sayAccess()
-	p.say("engine    %s", engine)
-	p.sayTables(b)
+	sayTables()
 	p.sayBackground()
 	if p.config.LocalEvents {
 		p.say("requests  as API Gateway events through the Lambda handlers")
 	}
 	p.saySettings()
 	p.say("Ctrl-C stops it")
+}
+
+func (p *process) sayMemory() { p.say("tables    in memory: the data ends with the process") }
+
+func (p *process) sayEndpoint(b *backend) {
+	p.say("engine    %s", p.config.DynamoDBEndpoint)
+	p.sayTables(b)
 }
 
 func (p *process) sayAccess() {
@@ -48,11 +54,14 @@ func (p *process) sayTables(b *backend) {
 }
 
 func (p *process) sayBackground() {
-	if p.config.EvictionInterval == 0 {
+	switch {
+	case !p.config.Background:
+		p.say("evictions and deltas by others: REGISTRY_BACKGROUND is false")
+	case p.config.EvictionInterval == 0:
 		p.say("evictions never")
-		return
+	default:
+		p.say("evictions every %s", p.config.EvictionInterval)
 	}
-	p.say("evictions every %s", p.config.EvictionInterval)
 }
 
 // saySettings tells which settings are not the defaults.

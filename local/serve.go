@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -16,42 +15,51 @@ import (
 )
 
 // serve is the sub-command serve: everything in one process.
-func serve(ctx context.Context, p *process) (err error) {
+func serve(ctx context.Context, p *process) error {
 	listener, err := net.Listen("tcp", p.config.Listen)
 	if err != nil {
 		return fmt.Errorf("REGISTRY_LISTEN: %w", err)
 	}
 	// The server closes it too; what counts is that nothing keeps it open.
 	defer listener.Close()
-	if p.config.DynamoDBEndpoint != "" {
-		return serveOn(ctx, p, listener, p.config.DynamoDBEndpoint)
-	}
-	e, err := startEngine(p)
+	tables, err := openTables(ctx, p)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeEngine(ctx, e)) }()
-	return serveOn(ctx, p, listener, "http://"+e.Address()+", embedded, in memory: the data ends with the process")
-}
-
-// serveOn serves with the engine that the configuration now names; where tells
-// about it.
-func serveOn(ctx context.Context, p *process, listener net.Listener, where string) error {
-	b, err := connect(ctx, p)
-	if err != nil {
-		return err
-	}
-	parts := b.parts(p)
+	parts := tables.parts
 	if parts.Guard, err = guard(ctx, p); err != nil {
 		return err
 	}
 	parts.Limiter = limiter(p.config)
-	work, err := newBackground(p, b, parts)
-	if err != nil {
-		return err
+	p.sayServing(listener.Addr().String(), tables.banner)
+	return serveAll(ctx, p, listener, forThisMachine(p, apiHandler(p, parts)), tables.work)
+}
+
+// tables is what a registry serves from.
+type tables struct {
+	parts *boot.Parts
+	// work is done beside; nil: none, as others do it.
+	work *background
+	// banner tells the person at the terminal where the tables are.
+	banner func()
+}
+
+// openTables makes tables in memory, or reaches those at the endpoint.
+func openTables(ctx context.Context, p *process) (t tables, err error) {
+	if p.config.DynamoDBEndpoint == "" {
+		t.banner = p.sayMemory
+		t.parts, t.work, err = memoryTables(p)
+		return t, err
 	}
-	p.sayServing(listener.Addr().String(), where, b)
-	return serveAll(ctx, p, listener, forThisMachine(p, apiHandler(p, parts)), work)
+	b, err := connect(ctx, p)
+	if err != nil {
+		return t, err
+	}
+	t.parts, t.banner = b.parts(p), func() { p.sayEndpoint(b) }
+	if p.config.Background {
+		t.work, err = newBackground(p, b, t.parts)
+	}
+	return t, err
 }
 
 // serveAll serves until the context ends. Changes that the last requests made
@@ -81,7 +89,10 @@ func forThisMachine(p *process, handler http.Handler) http.Handler {
 
 // apiHandler is the core's handler, or a gateway before the Lambda handlers.
 func apiHandler(p *process, parts *boot.Parts) http.Handler {
-	if !p.config.LocalEvents {
+	switch {
+	case !p.config.LocalEvents && p.config.DynamoDBEndpoint == "":
+		return parts.API() // nothing there waits for others
+	case !p.config.LocalEvents:
 		return limitTime(parts.API())
 	}
 	parts.Fits = gateway.Fits

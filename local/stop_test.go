@@ -17,29 +17,31 @@ import (
 )
 
 func TestTheStartTellsWhatRuns(t *testing.T) {
-	r := startRegistry(t, "REGISTRY_LEASE_TABLE=mine", "REGISTRY_EVICTION_INTERVAL=0s", "REGISTRY_LOCAL_EVENTS=true")
-
-	said := r.output.String()
-
-	engine := engineOf(r) + ","
-	assert.Equal(t, fmt.Sprintf(`registry  http://%[1]s/eureka, also at /eureka/v2; dashboard at http://%[1]s/
-access    everybody on this machine, without credentials
-engine    %[2]s embedded, in memory: the data ends with the process
-tables    mine (created), eureka-deltas (created)
-evictions never
+	const inMemory = "tables    in memory: the data ends with the process\n"
+	endpoint := startEmulator(t)
+	for name, c := range map[string]struct {
+		settings []string
+		tables   string
+	}{
+		"in memory": {[]string{"REGISTRY_LOCAL_EVENTS=true", "REGISTRY_EVICTION_INTERVAL=0s"}, inMemory + `evictions never
 requests  as API Gateway events through the Lambda handlers
 setting   REGISTRY_LISTEN=%[1]s
 setting   REGISTRY_LOCAL_EVENTS=true
-setting   REGISTRY_LEASE_TABLE=mine
 setting   REGISTRY_EVICTION_INTERVAL=0s
-Ctrl-C stops it
-`, r.address, engine), said)
-}
-
-// engineOf returns the address of a registry's engine.
-func engineOf(r *registry) string {
-	said := r.output.String()
-	return strings.TrimRight(strings.Fields(said[strings.Index(said, "engine"):])[1], ",")
+`},
+		"on an engine": {[]string{"AWS_ENDPOINT_URL_DYNAMODB=" + endpoint, "REGISTRY_LEASE_TABLE=mine"}, `engine    %[2]s
+tables    mine (created), eureka-deltas
+evictions every 1m0s
+setting   REGISTRY_LISTEN=%[1]s
+setting   AWS_ENDPOINT_URL_DYNAMODB=%[2]s
+setting   REGISTRY_LEASE_TABLE=mine
+`},
+	} {
+		r := startRegistry(t, c.settings...)
+		assert.Equal(t, fmt.Sprintf(`registry  http://%[1]s/eureka, also at /eureka/v2; dashboard at http://%[1]s/
+access    everybody on this machine, without credentials
+`+c.tables+"Ctrl-C stops it\n%.0[1]s%.0[2]s", r.address, endpoint), r.output.String(), name)
+	}
 }
 
 func TestEachWayOfAskingForTheEndEndsWell(t *testing.T) {
@@ -52,13 +54,14 @@ func TestEachWayOfAskingForTheEndEndsWell(t *testing.T) {
 }
 
 func TestEachCommandThatGoesOnTellsItsEnd(t *testing.T) {
+	endpoint := startEmulator(t)
 	r := startRegistry(t)
 	for begun, args := range map[string][]string{
 		"Ctrl-C stops it":                 {"engine"},
 		"evictions every":                 {"pump"},
 		"0 read: 0 registered, 0 changed": {"import", r.url("/eureka"), r.url("/eureka"), "--every", "1h"},
 	} {
-		c := launch(t, args, "AWS_ENDPOINT_URL_DYNAMODB="+engineOf(r))
+		c := launch(t, args, "AWS_ENDPOINT_URL_DYNAMODB="+endpoint)
 		c.await(t, func() bool { return strings.Contains(c.output.String(), begun) })
 		c.signal(t, os.Interrupt)
 		assert.NoError(t, c.wait(t), args[0])

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/url"
+	"strings"
 	"time"
 
 	"github.com/eurekaless/registry/core/eviction"
@@ -72,10 +74,13 @@ type Config struct {
 
 	// Listen, LocalEvents and EngineListen are the local process's: its
 	// address, whether requests go through gateway events, and the address of
-	// the embedded engine (empty: a free loopback port).
+	// the command `engine` (empty: a free loopback port).
 	Listen       string
 	LocalEvents  bool
 	EngineListen string
+	// Background says whether the local process reads the stream and runs the
+	// eviction passes.
+	Background bool
 	// Streaming says that the function URL or REST API in front streams answers.
 	Streaming bool
 	// EdgeCaching lets shared caches keep lists that need credentials.
@@ -128,6 +133,9 @@ func Load(lookup Lookup, user User) (Config, error) {
 		cfg.Anonymous = Loopback(cfg.Listen) && cfg.CredentialsFile == ""
 		cfg.AnonymousByDefault = cfg.Anonymous
 	}
+	if asked, _ := lookup("REGISTRY_BACKGROUND"); asked == "" {
+		cfg.Background = !AtAWS(cfg.DynamoDBEndpoint)
+	}
 	faults = append(faults, cfg.check(user)...)
 	return cfg, errors.Join(faults...)
 }
@@ -169,4 +177,18 @@ func Loopback(address string) bool {
 	}
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// AtAWS reports whether an endpoint is DynamoDB at AWS.
+func AtAWS(endpoint string) bool {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return false
+	}
+	for _, domain := range []string{".amazonaws.com", ".amazonaws.com.cn", ".api.aws"} {
+		if strings.HasSuffix(u.Hostname(), domain) {
+			return true
+		}
+	}
+	return false
 }

@@ -66,7 +66,8 @@ func TestLocalDefaults(t *testing.T) {
 func TestEverySettingIsRead(t *testing.T) {
 	values := map[string]string{
 		"REGISTRY_LISTEN": "[::1]:9000", "REGISTRY_LOCAL_EVENTS": "true", "REGISTRY_ENGINE_LISTEN": "127.0.0.1:8000",
-		"AWS_REGION": "eu-west-3", "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:8000",
+		"REGISTRY_BACKGROUND": "false",
+		"AWS_REGION":          "eu-west-3", "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:8000",
 		"AWS_ENDPOINT_URL_DYNAMODB_STREAMS": "http://127.0.0.1:8001",
 		"REGISTRY_LEASE_TABLE":              "a", "REGISTRY_DELTA_TABLE": "b",
 		"REGISTRY_CACHE_REFRESH": "0s", "REGISTRY_DELTA_RETENTION": "5m", "REGISTRY_EVICTION_INTERVAL": "1s",
@@ -219,5 +220,26 @@ func TestSizes(t *testing.T) {
 	for _, text := range []string{"0", "-1", "KiB", "1.5MiB", strings.Repeat("9", 30)} {
 		_, err := boot.Load(lookup(map[string]string{"REGISTRY_MAX_BODY": text}), boot.Local)
 		assert.Error(t, err, text)
+	}
+}
+
+// TestBackgroundWorkIsDoneWhereNobodyElseDoesIt: unless the setting says so.
+func TestBackgroundWorkIsDoneWhereNobodyElseDoesIt(t *testing.T) {
+	for endpoint, does := range map[string]bool{
+		"":                      true,
+		"http://127.0.0.1:8000": true,
+		"http://engine:8000":    true,
+		"https://dynamodb.eu-west-1.amazonaws.com":              false,
+		"https://123456789012.ddb.eu-west-1.amazonaws.com":      false,
+		"https://vpce-1.dynamodb.eu-west-1.vpce.amazonaws.com":  false,
+		"https://dynamodb.eu-west-1.api.aws":                    false,
+		"https://dynamodb.cn-north-1.amazonaws.com.cn":          false,
+		"https://dynamodb.eu-west-1.amazonaws.com.example.org/": true,
+	} {
+		for asked, want := range map[string]bool{"": does, "true": true, "false": false} {
+			config, err := boot.Load(lookup(map[string]string{"AWS_ENDPOINT_URL_DYNAMODB": endpoint, "REGISTRY_BACKGROUND": asked}), boot.Local)
+			require.NoError(t, err)
+			assert.Equal(t, want, config.Background, "%q, REGISTRY_BACKGROUND=%q", endpoint, asked)
+		}
 	}
 }

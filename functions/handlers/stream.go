@@ -127,6 +127,22 @@ func (s *Stream) Handle(ctx context.Context, ev events.DynamoDBEvent) (events.Dy
 	return events.DynamoDBEventResponse{}, fmt.Errorf("write %d rows: %w", len(rows), err)
 }
 
+// Change writes the row of one change, for tables that make no stream records
+// because they are in this very process.
+func (s *Stream) Change(ctx context.Context, change delta.Image) error {
+	row, ok := delta.Project(change)
+	if !ok {
+		return nil
+	}
+	row.Written = s.cfg.Now().Truncate(time.Millisecond)
+	if err := s.cfg.Sink.Put(ctx, []delta.Row{row}); err != nil {
+		s.cfg.Meter.Record(RowsFailed, 1)
+		return fmt.Errorf("write the row of %s: %w", row.Key, err)
+	}
+	s.cfg.Meter.Record(RowsWritten, 1)
+	return nil
+}
+
 // project returns the rows that a batch of records is to readers.
 func (s *Stream) project(ctx context.Context, records []events.DynamoDBEventRecord, now time.Time) []delta.Row {
 	rows := make([]delta.Row, 0, len(records))

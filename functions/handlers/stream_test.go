@@ -17,6 +17,7 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/functions/handlers"
 	"github.com/eurekaless/registry/storage/dynamodb"
 )
@@ -273,4 +274,35 @@ func FuzzStream(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// TestChangeIsWritten: a change of tables in the same process becomes a row at
+// once, or an error.
+func TestChangeIsWritten(t *testing.T) {
+	key := eureka.NewKey("shop", "shop-1")
+	live := &lease.Lease{Key: key, Version: 7, Instance: &eureka.InstanceInfo{InstanceID: key.ID, App: key.App}, Action: eureka.Added}
+	now := time.UnixMilli(1_700_000_000_000)
+	for name, c := range map[string]struct {
+		change delta.Image
+		put    error
+		rows   int
+		fails  bool
+	}{
+		"a registration":     {change: delta.Image{New: live, Marked: true, Sequence: "1"}, rows: 1},
+		"a renewal":          {change: delta.Image{Old: live, New: live, Sequence: "1"}},
+		"a sink that failed": {change: delta.Image{New: live, Marked: true, Sequence: "1"}, put: eureka.ErrUnavailable, fails: true},
+	} {
+		s := &sink{rows: map[string]delta.Row{}, put: func([]delta.Row) error { return c.put }}
+		h := handlers.NewStream(handlers.StreamConfig{Sink: s, Now: func() time.Time { return now.Add(300 * time.Microsecond) }})
+		err := h.Change(t.Context(), c.change)
+		if c.fails {
+			assert.ErrorIs(t, err, c.put, name)
+		} else {
+			assert.NoError(t, err, name)
+		}
+		assert.Len(t, s.rows, c.rows, name)
+		for _, row := range s.rows {
+			assert.Equal(t, delta.Row{Key: key, Version: 7, Instance: live.Effective(), Sequence: "1", Written: now}, row, name)
+		}
+	}
 }
