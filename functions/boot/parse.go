@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -41,11 +42,20 @@ func boolean(at func(*Config) *bool) setter {
 	})
 }
 
+// The forms of settings. The template's parameters have the same, so that a value
+// that deploys also starts (TestParametersAreSettings).
+var (
+	durationForm = regexp.MustCompile(`^(0|[1-9][0-9]{0,5})(ms|s|m|h)$`)
+	countForm    = regexp.MustCompile(`^(0|[1-9][0-9]{0,8})$`)
+	ratioForm    = regexp.MustCompile(`^0?\.0{0,5}[1-9][0-9]{0,5}$`)
+	sizeForm     = regexp.MustCompile(`^[1-9][0-9]{0,8}(KiB|MiB)?$`)
+)
+
 // duration reads times that may be 0.
 func duration(at func(*Config) *time.Duration) setter {
 	return field(at, func(s string) (time.Duration, error) {
 		d, err := time.ParseDuration(s)
-		if err != nil || d < 0 {
+		if err != nil || !durationForm.MatchString(s) {
 			return 0, errors.New("not a duration such as 30s, 5m or 1h")
 		}
 		return d, nil
@@ -56,7 +66,7 @@ func duration(at func(*Config) *time.Duration) setter {
 func positive(at func(*Config) *time.Duration) setter {
 	return field(at, func(s string) (time.Duration, error) {
 		d, err := time.ParseDuration(s)
-		if err != nil || d <= 0 {
+		if err != nil || d == 0 || !durationForm.MatchString(s) {
 			return 0, errors.New("not a duration above zero, such as 30s, 5m or 1h")
 		}
 		return d, nil
@@ -66,7 +76,7 @@ func positive(at func(*Config) *time.Duration) setter {
 func count(at func(*Config) *int) setter {
 	return field(at, func(s string) (int, error) {
 		n, err := strconv.Atoi(s)
-		if err != nil || n < 0 {
+		if err != nil || !countForm.MatchString(s) {
 			return 0, errors.New("not a whole number of 0 or more")
 		}
 		return n, nil
@@ -77,7 +87,7 @@ func count(at func(*Config) *int) setter {
 func atLeastOne(at func(*Config) *int) setter {
 	return field(at, func(s string) (int, error) {
 		n, err := strconv.Atoi(s)
-		if err != nil || n < 1 {
+		if err != nil || n == 0 || !countForm.MatchString(s) {
 			return 0, errors.New("not a whole number of 1 or more")
 		}
 		return n, nil
@@ -103,8 +113,8 @@ func instanceSize(c *Config, text string) error {
 func ratio(at func(*Config) *float64) setter {
 	return field(at, func(s string) (float64, error) {
 		f, err := strconv.ParseFloat(s, 64)
-		if err != nil || f <= 0 || f >= 1 {
-			return 0, errors.New("not a number between 0 and 1")
+		if err != nil || !ratioForm.MatchString(s) {
+			return 0, errors.New("not a number between 0 and 1, such as 0.85")
 		}
 		return f, nil
 	})
@@ -152,7 +162,7 @@ func size(at func(*Config) *int64) setter {
 			if !ok {
 				continue
 			}
-			if n, err := strconv.ParseInt(number, 10, 32); err == nil && n > 0 {
+			if n, err := strconv.ParseInt(number, 10, 32); err == nil && sizeForm.MatchString(s) {
 				return n * unit.bytes, nil
 			}
 			break
