@@ -47,7 +47,8 @@ DYNAMODB_LOCAL := http://127.0.0.1:8000
 .PHONY: run-dynamodb-local
 run-dynamodb-local: $(BUILD)/registry ## the same on DynamoDB Local, which it starts by local/compose.yaml (needs Docker)
 	@docker compose -f local/compose.yaml up --detach
-	@for try in $$(seq 60); do curl --silent --output $(BUILD)/dynamodb-local $(DYNAMODB_LOCAL) && break; sleep 0.5; done
+	@answers() { exec 3<>/dev/tcp/127.0.0.1/8000 && printf 'GET / HTTP/1.0\r\n\r\n' >&3 && read -r -t 2 <&3; }; \
+	for try in $$(seq 60); do (answers) 2>/dev/null && exit; sleep 0.5; done; echo 'DynamoDB Local does not answer' >&2; exit 1
 	@AWS_ENDPOINT_URL_DYNAMODB=$(DYNAMODB_LOCAL) exec $(BUILD)/registry serve
 
 # Always asked for: Go itself knows whether there is something to build.
@@ -185,6 +186,15 @@ bench-http: $(BUILD)/registry ## load over HTTP on the process: rates, times, pr
 	  $(BUILD)/bench -base http://127.0.0.1:8763/eureka -instances $$instances -pid $$pid -bare; \
 	  kill $$pid; wait $$pid; \
 	done
+
+# An hour; MEMORY_FLAGS='-instances 10000 -every 10s -soak 5m' and so on for others.
+.PHONY: bench-memory
+bench-memory: $(BUILD)/registry ## memory of the process while 1,000 instances renew every second for an hour
+	@go build -o $(BUILD)/bench ./local/bench
+	@REGISTRY_LISTEN=127.0.0.1:8763 $(BUILD)/registry serve >$(BUILD)/bench-memory.log 2>&1 & pid=$$!; \
+	trap 'kill $$pid 2>/dev/null || true' EXIT; \
+	until grep -qs '^Ctrl-C' $(BUILD)/bench-memory.log; do kill -0 $$pid; sleep 0.1; done; \
+	$(BUILD)/bench -base http://127.0.0.1:8763/eureka -pid $$pid -soak 1h $(MEMORY_FLAGS)
 
 # A comparison of some minutes; INSTANCES='1000' and BENCH_FLAGS='-seconds 2 -rounds 1' make it shorter.
 .PHONY: bench-compare

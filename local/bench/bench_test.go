@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -112,4 +114,43 @@ func TestAResultIsToldInALine(t *testing.T) {
 	}
 	assert.Equal(t, "heartbeat         2/s  p50    2.00 ms  p99    3.00 ms  failed 1  body 7 bytes"+
 		"  server: 50 us of processor a request, 30 MiB resident  first failure: refused", r.String())
+}
+
+// TestASoakTellsMemoryAndFailures: it keeps the whole fleet alive and fails when
+// a heartbeat does.
+func TestASoakTellsMemoryAndFailures(t *testing.T) {
+	for name, c := range map[string]struct {
+		status int
+		fails  bool
+	}{"a healthy server": {http.StatusOK, false}, "a server that forgets": {http.StatusNotFound, true}} {
+		var mu sync.Mutex
+		renewed := map[string]int{}
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.Method {
+			case http.MethodPost:
+				w.WriteHeader(http.StatusNoContent)
+			case http.MethodPut:
+				mu.Lock()
+				renewed[r.URL.Path]++
+				mu.Unlock()
+				w.WriteHeader(c.status)
+			}
+		}))
+		defer server.Close()
+		var out bytes.Buffer
+
+		err := run(t.Context(), []string{
+			"-base", server.URL, "-instances", "12", "-every", "20ms", "-soak", "200ms", "-pid", strconv.Itoa(os.Getpid()),
+		}, &out)
+
+		assert.Len(t, renewed, 12, name)
+		if c.fails {
+			assert.ErrorContains(t, err, "404", name)
+			continue
+		}
+		require.NoError(t, err, name)
+		assert.Contains(t, out.String(), " 0 failed; most ", name)
+		assert.Contains(t, out.String(), "over the last half between", name)
+	}
+	assert.ErrorContains(t, run(t.Context(), []string{"-soak", "1s"}, io.Discard), "-pid")
 }

@@ -9,8 +9,9 @@
 // it also prints the processor time that the server used for a request, and its
 // resident memory (Linux). With -bare each read is followed by what a server of
 // net/http alone takes for an answer of that length. With -against it measures
-// two servers in turns and prints how they compare. It only sends to this
-// machine.
+// two servers in turns and prints how they compare. With -soak it registers the
+// fleet, lets each instance renew every -every for so long, and prints the
+// server's memory each minute. It only sends to this machine.
 package main
 
 import (
@@ -42,6 +43,9 @@ type options struct {
 	against    string
 	againstPID int
 	rounds     int
+	// soak is how long a fleet is kept alive instead, each instance renewing
+	// every so often.
+	soak, every time.Duration
 }
 
 func main() {
@@ -63,6 +67,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	switch {
 	case o.serveBare:
 		return serveBare(os.Stdin, out)
+	case o.soak > 0:
+		return soak(ctx, o, f, this, out)
 	case o.against != "":
 		return compare(ctx, o, f, this, newServer(o.against, o.againstPID, o.workers), out)
 	}
@@ -116,6 +122,8 @@ func parse(args []string) (options, error) {
 	flags.StringVar(&o.against, "against", "", "base URL of another server: both are measured in turns and compared")
 	flags.IntVar(&o.againstPID, "against-pid", 0, "the other server's process id")
 	flags.IntVar(&o.rounds, "rounds", 3, "turns of each server in a comparison")
+	flags.DurationVar(&o.soak, "soak", 0, "keep the fleet alive for so long and print the server's memory each minute (needs -pid)")
+	flags.DurationVar(&o.every, "every", time.Second, "time between two heartbeats of an instance in a soak")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -126,6 +134,9 @@ func parse(args []string) (options, error) {
 func (o options) check() error {
 	if o.instances < 1 || o.perApp < 1 || o.workers < 1 || o.phase <= 0 || o.rounds < 1 {
 		return errors.New("instances, per-app, workers, seconds and rounds must be above zero")
+	}
+	if o.soak < 0 || o.every <= 0 {
+		return errors.New("soak and every must be above zero")
 	}
 	if o.against != "" {
 		if err := checkLoopback(o.against); err != nil {
