@@ -10,14 +10,19 @@ import (
 )
 
 // TestReplay asks the process what was asked a real Eureka server, under both
-// prefixes and by both ways through it.
+// prefixes, by both ways through it, and with and without heartbeats that need
+// no write. The process itself makes every change that the recording answers
+// with 404 to a heartbeat, so that it answers all of them as recorded with those
+// too; TestUnwrittenHeartbeatsChangeNothingElse has what another process changed.
 func TestReplay(t *testing.T) {
 	for _, prefix := range []string{"/eureka", "/eureka/v2"} {
 		for _, way := range []string{"false", "true"} {
-			t.Run("events="+way+" prefix="+prefix, func(t *testing.T) {
-				t.Parallel()
-				replayOn(t, prefix, "REGISTRY_LOCAL_EVENTS="+way)
-			})
+			for _, interval := range []string{"0s", "75s"} {
+				t.Run("events="+way+" prefix="+prefix+" interval="+interval, func(t *testing.T) {
+					t.Parallel()
+					replayOn(t, prefix, "REGISTRY_LOCAL_EVENTS="+way, "REGISTRY_RENEWAL_WRITE_INTERVAL="+interval)
+				})
+			}
 		}
 	}
 }
@@ -27,8 +32,8 @@ func TestReplayOnDynoxide(t *testing.T) {
 	replayOn(t, "/eureka", "AWS_ENDPOINT_URL_DYNAMODB="+enginetest.Dynoxide(t).Endpoint)
 }
 
-func replayOn(t *testing.T, prefix string, setting string) {
+func replayOn(t *testing.T, prefix string, settings ...string) {
 	t.Helper()
-	r := startRegistry(t, "REGISTRY_CACHE_REFRESH=0s", setting)
+	r := startRegistry(t, append(settings, "REGISTRY_CACHE_REFRESH=0s")...)
 	replay.Run(t, r.url(prefix), http.DefaultClient.Do, 10*time.Second)
 }
