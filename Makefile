@@ -237,10 +237,11 @@ sam: $(VENV)/.installed ## the functions in the SAM CLI on http://127.0.0.1:3000
 test-sam: $(VENV)/.installed ## the same under the recorded conversation, two clients, deltas, an eviction and Ctrl-C
 	REGISTRY_TEST_SAM=$(abspath $(VENV))/bin/sam go test -count=1 -timeout 20m -run TestSAM $(TEST_FLAGS) ./local/e2e
 
+# make deploy PARAMETERS='CredentialsSecretArn=...' SAM_FLAGS=--no-confirm-changeset
 .PHONY: deploy
-deploy: $(VENV)/.installed ## deploy to AWS by the SAM CLI, which asks for what it needs
-	$(VENV)/bin/sam build --config-file infra/samconfig.toml
-	$(VENV)/bin/sam deploy --config-file infra/samconfig.toml --guided
+deploy: $(VENV)/.installed ## build and deploy to AWS (PARAMETERS='Name=value ...'); infra/README.md is the runbook
+	$(VENV)/bin/sam build --config-file infra/samconfig.toml $(if $(PARAMETERS),--parameter-overrides "$(PARAMETERS)")
+	$(VENV)/bin/sam deploy --config-file infra/samconfig.toml $(SAM_FLAGS) $(if $(PARAMETERS),--parameter-overrides "$(PARAMETERS)")
 
 .PHONY: clean
 clean: ## remove what was built and fetched

@@ -47,7 +47,7 @@ func TestANewCredentialGetsInUnderAttack(t *testing.T) {
 			"in the attacker's network": "[2001:db8:1:ffff:1::2]:1000",
 		} {
 			if place == "in the attacker's network" && name == "each guess twice, from a /48" {
-				continue // both look the same; infra/README.md says that this remains
+				continue // both look the same; infra/THREATS.md says that this remains
 			}
 			t.Run(name+", client "+place, func(t *testing.T) {
 				bubble(t, func(t *testing.T) {
