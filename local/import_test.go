@@ -35,7 +35,7 @@ func TestImportCompareExport(t *testing.T) {
 	assert.Contains(t, out, "nothing was changed, this would be: 2 read: 2 registered")
 	code, out, _ = execute(t, nil, "import", fromURL, toURL)
 	assert.Zero(t, code)
-	assert.Contains(t, out, "2 read: 2 registered, 0 changed, 0 cancelled, 0 only renewed, 0 newer there, 0 failed")
+	assert.Contains(t, out, "2 read: 2 registered, 0 changed, 0 cancelled, 0 only renewed, 0 newer there, 0 gone, 0 failed")
 	code, out, _ = execute(t, nil, "compare", fromURL, toURL)
 	assert.Zero(t, code, out)
 

@@ -32,6 +32,11 @@ type Target interface {
 // target itself, with a newer dirty timestamp, is left alone, also when it is
 // cancelled at the source. What a pass did not finish, the next one does, and
 // what is equal already is only renewed.
+//
+// A list that lacks an instance does not say that it ended: the source may have
+// restarted, and then has forgotten instances and overrides alike. Such an
+// instance is no longer renewed and expires at the target by itself. See
+// departures for when one is cancelled.
 type Importer struct {
 	source *mirror.Copy
 	target Target
@@ -39,15 +44,18 @@ type Importer struct {
 	now    func() time.Time
 	// progress is told how much of a pass is done.
 	progress func(done, all int)
-	// mirrored is what the last pass left at the target.
+	// mirrored is what the passes left at the target.
 	mirrored Instances
+	// overrideEnded are the instances whose override the source ended.
+	overrideEnded map[eureka.Key]bool
+	departures    departures
 }
 
 // NewImporter returns one. With dryRun it only says what it would do.
 func NewImporter(source mirror.Source, target Target, dryRun bool, now func() time.Time, progress func(done, all int)) *Importer {
 	return &Importer{
 		source: mirror.New(source, 0), target: target, dryRun: dryRun, now: now, progress: progress,
-		mirrored: Instances{},
+		mirrored: Instances{}, overrideEnded: map[eureka.Key]bool{}, departures: departures{},
 	}
 }
 
@@ -56,8 +64,9 @@ type Report struct {
 	// Read counts the instances at the source.
 	Read int
 	// Registered, Changed, Cancelled and Renewed count what was done; Newer
-	// what was left alone, since the target has a newer registration.
-	Registered, Changed, Cancelled, Renewed, Newer int
+	// what was left alone, since the target has a newer registration; Gone what
+	// the source no longer has, which is not renewed.
+	Registered, Changed, Cancelled, Renewed, Newer, Gone int
 	// Differences are what was found to differ, and Failures what could not be
 	// done, a line each.
 	Differences []Difference
@@ -66,8 +75,8 @@ type Report struct {
 
 // String is the report's line.
 func (r *Report) String() string {
-	return fmt.Sprintf("%d read: %d registered, %d changed, %d cancelled, %d only renewed, %d newer there, %d failed",
-		r.Read, r.Registered, r.Changed, r.Cancelled, r.Renewed, r.Newer, len(r.Failures))
+	return fmt.Sprintf("%d read: %d registered, %d changed, %d cancelled, %d only renewed, %d newer there, %d gone, %d failed",
+		r.Read, r.Registered, r.Changed, r.Cancelled, r.Renewed, r.Newer, r.Gone, len(r.Failures))
 }
 
 func (r *Report) fail(key eureka.Key, format string, args ...any) {
@@ -87,6 +96,7 @@ func (m *Importer) Pass(ctx context.Context) (*Report, error) {
 	if m.dryRun {
 		return report, m.preview(ctx, all, report)
 	}
+	m.noteEndedOverrides()
 	keys := slices.SortedFunc(maps.Keys(all), mirror.Compare)
 	for batch := range slices.Chunk(keys, BatchSize) {
 		if err := m.bring(ctx, all, batch, report); err != nil {
@@ -94,7 +104,7 @@ func (m *Importer) Pass(ctx context.Context) (*Report, error) {
 		}
 		m.progress(report.Registered+report.Changed+report.Renewed+report.Newer+len(report.Failures), len(keys))
 	}
-	return report, m.cancelGone(ctx, all, report)
+	return report, m.depart(ctx, all, report)
 }
 
 // preview says what would be done, by the target's list.
@@ -227,7 +237,7 @@ func (m *Importer) adjust(ctx context.Context, i *eureka.InstanceInfo, report *R
 		return nil
 	}
 	report.Differences = append(report.Differences, differences...)
-	results, err := m.target.Replicate(ctx, changes(i, stored))
+	results, err := m.target.Replicate(ctx, changes(i, stored, m.overrideEnded[i.Key()]))
 	if err != nil {
 		return err
 	}
@@ -239,14 +249,16 @@ func (m *Importer) adjust(ctx context.Context, i *eureka.InstanceInfo, report *R
 	}
 	report.Changed++
 	m.mirrored[i.Key()] = i
+	delete(m.overrideEnded, i.Key())
 	return nil
 }
 
 // changes returns the operations that turn the stored state into the source's:
-// an override ends first, since a registration would not end it.
-func changes(i, stored *eureka.InstanceInfo) []wire.ReplicationItem {
+// an override ends first, since a registration would not end it. One that the
+// source does not have stays, unless the source said that it ended.
+func changes(i, stored *eureka.InstanceInfo, ended bool) []wire.ReplicationItem {
 	var out []wire.ReplicationItem
-	if overridden(stored) && stored.OverriddenStatus != i.OverriddenStatus {
+	if overridden(stored) && stored.OverriddenStatus != i.OverriddenStatus && (ended || overridden(i)) {
 		out = append(out, item(i, registry.ActionDeleteStatusOverride))
 	}
 	r := item(i, registry.ActionRegister)
@@ -262,34 +274,4 @@ func changes(i, stored *eureka.InstanceInfo) []wire.ReplicationItem {
 
 func overridden(i *eureka.InstanceInfo) bool {
 	return i.OverriddenStatus != "" && i.OverriddenStatus != eureka.Unknown
-}
-
-// cancelGone cancels what was mirrored and is gone from the source, unless it
-// registered with the target itself meanwhile.
-func (m *Importer) cancelGone(ctx context.Context, all Instances, report *Report) error {
-	for key, was := range m.mirrored {
-		if all[key] != nil {
-			continue
-		}
-		stored, err := m.target.Instance(ctx, key)
-		switch {
-		case errors.Is(err, eureka.ErrNotFound):
-		case err != nil:
-			return err
-		case stored.LastDirty.After(was.LastDirty):
-			report.Newer++
-		default:
-			results, err := m.target.Replicate(ctx, []wire.ReplicationItem{item(was, registry.ActionCancel)})
-			if err != nil {
-				return err
-			}
-			if status := results[0].StatusCode; status != http.StatusOK && status != http.StatusNotFound {
-				report.fail(key, "cancel answered %d", status)
-				continue
-			}
-			report.Cancelled++
-		}
-		delete(m.mirrored, key)
-	}
-	return nil
 }

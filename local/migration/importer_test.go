@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,21 +33,25 @@ type server struct {
 	// pumped counts change records that were delivered, changes those of them
 	// that readers see.
 	pumped, changes int
+	// ahead is how far the registry's clock is ahead, in nanoseconds.
+	ahead atomic.Int64
 	*migration.Peer
 }
 
 func newServer(t *testing.T) *server {
 	store := memory.New(memory.Config{})
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
+	s := &server{t: t, store: store}
 	handler := httpapi.New(httpapi.Config{
-		Registry: registry.New(registry.Config{Store: store}),
+		Registry: registry.New(registry.Config{Store: store, Now: func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }}),
 		Cache:    readcache.New(readcache.Config{Source: store, Logger: log}), Logger: log,
 	})
 	web := httptest.NewServer(handler)
 	t.Cleanup(web.Close)
 	peer, err := migration.NewPeer(web.URL + "/eureka")
 	require.NoError(t, err)
-	return &server{t: t, store: store, Peer: peer}
+	s.Peer = peer
+	return s
 }
 
 func (s *server) register(all ...*eureka.InstanceInfo) {
@@ -94,7 +99,11 @@ func instance(n int) *eureka.InstanceInfo {
 }
 
 func importer(source mirror.Source, target migration.Target) *migration.Importer {
-	return migration.NewImporter(source, target, false, time.Now, func(int, int) {})
+	return importerAt(source, target, time.Now)
+}
+
+func importerAt(source mirror.Source, target migration.Target, now func() time.Time) *migration.Importer {
+	return migration.NewImporter(source, target, false, now, func(int, int) {})
 }
 
 func (s *server) pass(m *migration.Importer) *migration.Report {
@@ -115,7 +124,8 @@ func TestImport(t *testing.T) {
 	ctx := t.Context()
 	require.NoError(t, from.SetStatus(ctx, key(1), eureka.OutOfService, time.Time{}))
 
-	m := importer(from, to)
+	now := time.Now()
+	m := importerAt(from, to, func() time.Time { return now })
 	report := from.pass(m)
 	assert.Equal(t, 250, report.Registered)
 	assert.Empty(t, migration.Compare(from.list(), to.list()))
@@ -133,8 +143,10 @@ func TestImport(t *testing.T) {
 	renewed.LastDirty, renewed.VIPAddress = dirty.Add(time.Second), "other"
 	from.register(renewed, instance(300))
 	report = from.pass(m)
-	assert.Equal(t, []int{250, 2, 3, 1, 245}, []int{report.Read, report.Registered, report.Changed, report.Cancelled, report.Renewed})
+	assert.Equal(t, []int{250, 2, 3, 0, 245, 1}, []int{report.Read, report.Registered, report.Changed, report.Cancelled, report.Renewed, report.Gone})
 	assert.Len(t, report.Differences, 5, "status and override twice, and metadata")
+	now = now.Add(time.Minute)
+	assert.Equal(t, 1, from.pass(m).Cancelled)
 	assert.Empty(t, migration.Compare(from.list(), to.list()))
 }
 

@@ -95,21 +95,35 @@ func peerAt(t *testing.T, port string) *migration.Peer {
 	return peer
 }
 
-// startRegistry starts this registry's process, whose lists turn over by the
-// second.
-func startRegistry(t *testing.T, port string) *migration.Peer {
+// program builds the registry's program.
+func program(t *testing.T) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "registry")
 	output, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "..").CombinedOutput()
 	require.NoError(t, err, "%s", output)
+	return binary
+}
+
+// startRegistry starts this registry's process, whose lists are refreshed every
+// second.
+func startRegistry(t *testing.T, port string) *migration.Peer {
+	t.Helper()
+	binary := program(t)
 	start(t, binary, nil, []string{"REGISTRY_LISTEN=127.0.0.1:" + port, "REGISTRY_CACHE_REFRESH=1s", "REGISTRY_EVICTION_INTERVAL=1s"})
 	return peerAt(t, port)
 }
 
-// startStock starts the stock server, with a peer if one is named.
+// startStock starts the reference server, with a peer if one is named.
 func startStock(t *testing.T, peer string) (*migration.Peer, string, func()) {
 	t.Helper()
 	port := freePort(t)
+	end := launchStock(t, port, peer)
+	return peerAt(t, port), port, end
+}
+
+// launchStock starts the reference server on a port and does not wait for it.
+func launchStock(t *testing.T, port, peer string) (end func()) {
+	t.Helper()
 	args := []string{
 		"-Xmx384m", "-XX:TieredStopAtLevel=1", "-jar", stockJar(t), "--server.port=" + port, "--eureka.instance.hostname=localhost",
 		"--eureka.server.enable-self-preservation=false", "--eureka.server.eviction-interval-timer-in-ms=1000",
@@ -120,8 +134,7 @@ func startStock(t *testing.T, peer string) (*migration.Peer, string, func()) {
 	if peer != "" {
 		args = append(args, "--eureka.client.service-url.defaultZone="+peer)
 	}
-	end := start(t, "java", args, nil)
-	return peerAt(t, port), port, end
+	return start(t, "java", args, nil)
 }
 
 // equal waits until two registries hold the same, and that many instances.
@@ -317,7 +330,7 @@ func importFromStock(t *testing.T, old, own *migration.Peer) {
 	importer := migration.NewImporter(old, own, false, time.Now, func(int, int) {})
 	report, err := importer.Pass(ctx)
 	require.NoError(t, err)
-	assert.Equal(t, "1000 read: 600 registered, 0 changed, 0 cancelled, 400 only renewed, 0 newer there, 0 failed", report.String())
+	assert.Equal(t, "1000 read: 600 registered, 0 changed, 0 cancelled, 400 only renewed, 0 newer there, 0 gone, 0 failed", report.String())
 	equal(t, old, own, 1000)
 	versions := updated(t, own)
 
