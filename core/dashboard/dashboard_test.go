@@ -199,7 +199,7 @@ func TestHostileInstances(t *testing.T) {
 func TestWordsForTimes(t *testing.T) {
 	cases := map[time.Duration]string{
 		0: "just now", 12 * time.Second: "12 s ago", 119 * time.Second: "119 s ago", 2 * time.Minute: "2 min ago",
-		3 * time.Hour: "3 h ago", 49 * time.Hour: "2 days ago", -time.Hour: "just now",
+		3 * time.Hour: "3 h ago", 49 * time.Hour: "2 days ago", -time.Second: "just now", -time.Hour: "in the future",
 	}
 	for before, want := range cases {
 		i := instance("shop-1", func(i *eureka.InstanceInfo) { i.Lease.LastRenewed = now.Add(-before) })

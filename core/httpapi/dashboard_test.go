@@ -76,6 +76,32 @@ func TestDashboardShowsAnInstance(t *testing.T) {
 	assert.Contains(t, w.Body.String(), "No such instance")
 }
 
+// TestTimesOfAnyYear: a client's clock may say anything, and every page and
+// document still tells its time.
+func TestTimesOfAnyYear(t *testing.T) {
+	for _, millis := range []string{
+		"253402300800000", "1700000000000000", "1700000000000000000", "9223372036854775807", // the year 10000 and later
+	} {
+		s := newServer(t)
+		s.must(204, s.post("SHOP", shop(object{"lastDirtyTimestamp": millis, "lastUpdatedTimestamp": millis})))
+		s.pump()
+		s.must(200, s.do("PUT", "/eureka/apps/SHOP/shop-1?status=UP&lastDirtyTimestamp="+millis, ""))
+		for _, path := range []string{"/", "/?app=SHOP&id=shop-1", "/status", "/lastn", "/eureka/apps", "/eureka/apps/delta", "/eureka/apps/SHOP/shop-1", "/health"} {
+			for _, media := range []string{"application/json", "application/xml", "text/html"} {
+				if media == "text/html" && strings.HasPrefix(path, "/eureka") || media != "text/html" && strings.HasPrefix(path, "/?") {
+					continue
+				}
+				w := s.must(200, s.do("GET", path, "", "Accept", media))
+				if strings.Contains(path, "shop-1") || strings.HasPrefix(path, "/eureka") {
+					assert.Contains(t, w.Body.String(), millis, path)
+				}
+				assert.NotRegexp(t, `\d{5,}-\d\d-\d\d`, w.Body.String(), path)
+			}
+		}
+		assert.Contains(t, s.browse("/?app=SHOP&id=shop-1"), "in the future</time>")
+	}
+}
+
 // TestActions: what an administrator's forms do, and what the pages offer.
 func TestActions(t *testing.T) {
 	s := newServer(t)

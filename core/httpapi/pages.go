@@ -196,4 +196,4 @@ func marshal(format wire.Format, document any) ([]byte, error) {
 }
 
 // formatTime returns a time as the pages show it.
-func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+func formatTime(t time.Time) string { return eureka.FormatTime(t) }

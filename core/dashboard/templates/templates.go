@@ -17,9 +17,9 @@ import (
 	"io"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/eurekaless/registry/core/dashboard"
+	"github.com/eurekaless/registry/core/eureka"
 )
 
 var (
@@ -67,7 +67,7 @@ func parse(name string) *template.Template {
 		"ago":    ago,
 		"span":   dashboard.Span,
 		"short":  func(text string) string { return shorten(text, shortLength) },
-		"stamp":  func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"stamp":  eureka.FormatTime,
 		"number": number,
 		"style":  func() template.CSS { return template.CSS(style) },
 		"script": func() template.JS { return template.JS(script) },

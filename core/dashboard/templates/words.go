@@ -19,13 +19,19 @@ func shorten(text string, length int) string {
 	return string([]rune(text)[:length]) + "…"
 }
 
+// maxSkew is how far clients' clocks are usually apart from this one.
+const maxSkew = time.Minute
+
 // ago returns how long before now a time was, in words; "never" for none.
 func ago(now, t time.Time) string {
-	if t.IsZero() {
+	d := now.Sub(t)
+	switch {
+	case t.IsZero():
 		return "never"
-	}
-	if d := now.Sub(t); d >= time.Second {
+	case d >= time.Second:
 		return dashboard.Span(d) + " ago"
+	case d < -maxSkew:
+		return "in the future"
 	}
 	return "just now"
 }
