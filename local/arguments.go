@@ -57,7 +57,7 @@ func parseFlags(cmd *command, args []string, out, errOut io.Writer) (g given, co
 		err = checkOperands(cmd, g.operands)
 	}
 	if err != nil {
-		fmt.Fprintf(errOut, "%s: %v\n\n", cmd.name, err)
+		fmt.Fprintf(errOut, "%s: %s\n\n", cmd.name, strings.ReplaceAll(err.Error(), "\n", `\n`))
 		help(errOut, cmd)
 		return g, 2, true
 	}
@@ -77,5 +77,5 @@ func checkOperands(cmd *command, operands []string) error {
 	case cmd.reads == nil:
 		return errors.New("unexpected argument") // it may be a password
 	}
-	return fmt.Errorf("unexpected argument: %s", operands[len(want)])
+	return fmt.Errorf("unexpected argument: %q", operands[len(want)])
 }

@@ -64,6 +64,7 @@ func main() {
 // run executes a command line and returns the exit code: 0 after an orderly
 // end, 1 after a failure, 2 when the command line or a setting is wrong.
 func run(ctx context.Context, args []string, lookup boot.Lookup, out, errOut io.Writer) int {
+	out, errOut = boot.Printable(out), boot.Printable(errOut)
 	cmd, args, err := choose(args)
 	if err != nil {
 		fmt.Fprintln(errOut, err)
@@ -80,7 +81,7 @@ func run(ctx context.Context, args []string, lookup boot.Lookup, out, errOut io.
 	}
 	config, err := boot.Load(lookup, boot.Local)
 	if err != nil && cmd.reads != nil {
-		fmt.Fprintln(errOut, "settings:\n  "+strings.ReplaceAll(err.Error(), "\n", "\n  "))
+		fmt.Fprintln(errOut, "settings:\n  "+indented(err))
 		return 2
 	}
 	p := &process{
@@ -92,7 +93,7 @@ func run(ctx context.Context, args []string, lookup boot.Lookup, out, errOut io.
 		lookup: lookup,
 	}
 	if err := cmd.run(ctx, p); err != nil {
-		fmt.Fprintf(errOut, "%s: %v\n", cmd.name, err)
+		fmt.Fprintf(errOut, "%s: %s\n", cmd.name, indented(err))
 		return 1
 	}
 	if ctx.Err() != nil {
@@ -100,6 +101,10 @@ func run(ctx context.Context, args []string, lookup boot.Lookup, out, errOut io.
 	}
 	return 0
 }
+
+// indented returns the text of an error, of which no line but the first begins
+// where the program's own lines do.
+func indented(err error) string { return strings.ReplaceAll(err.Error(), "\n", "\n  ") }
 
 // choose finds the sub-command that the arguments begin with; none is nil when
 // help is asked for.
@@ -120,5 +125,5 @@ func choose(args []string) (*command, []string, error) {
 	if strings.HasPrefix(args[0], "-") {
 		return &all[0], args, nil
 	}
-	return nil, nil, fmt.Errorf("no such command: %s", args[0])
+	return nil, nil, fmt.Errorf("no such command: %q", args[0])
 }

@@ -74,8 +74,8 @@ func TestWrongCommandLines(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"server"}, "no such command: server"},
-		{[]string{"serve", "now"}, "unexpected argument: now"},
+		{[]string{"server"}, `no such command: "server"`},
+		{[]string{"serve", "now"}, `unexpected argument: "now"`},
 		{[]string{"--port", "1"}, "flag provided but not defined: -port"},
 	}
 	for _, c := range cases {

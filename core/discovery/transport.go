@@ -10,8 +10,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/wire"
@@ -113,7 +116,17 @@ func named(operation string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s: %w", operation, err)
+	return fmt.Errorf("%s: %w", escaped(operation), err)
+}
+
+// escaped returns a text with everything escaped that does not print: names and
+// answers of others end on terminals.
+func escaped(text string) string {
+	if strings.IndexFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }) < 0 && utf8.ValidString(text) {
+		return text
+	}
+	quoted := strconv.Quote(text)
+	return quoted[1 : len(quoted)-1]
 }
 
 // joined returns one error for several, without a line for each.
@@ -232,7 +245,7 @@ func newStatusError(resp *http.Response, r *request) error {
 	reason, _ := io.ReadAll(io.LimitReader(resp.Body, maxReason)) // what there is of it
 	return &StatusError{
 		Status:  resp.StatusCode,
-		Reason:  strings.Join(strings.Fields(strings.ToValidUTF8(string(reason), "")), " "),
+		Reason:  escaped(strings.Join(strings.Fields(strings.ToValidUTF8(string(reason), "")), " ")),
 		missing: r.missing,
 	}
 }

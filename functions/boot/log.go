@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"unicode"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
@@ -17,7 +18,7 @@ import (
 // Whatever does not print is escaped, so that no client can forge a line, or
 // play tricks on the terminal of whoever reads it.
 func NewLogger(w io.Writer, level slog.Level) *slog.Logger {
-	return slog.New(requestHandler{slog.NewJSONHandler(printable{w}, &slog.HandlerOptions{
+	return slog.New(requestHandler{slog.NewJSONHandler(Printable(w), &slog.HandlerOptions{
 		Level: level,
 		ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
 			if len(groups) == 0 && a.Key == slog.TimeKey {
@@ -31,18 +32,21 @@ func NewLogger(w io.Writer, level slog.Level) *slog.Logger {
 	})})
 }
 
-// printable writes JSON lines with what does not print, and JSON need not
-// escape, escaped all the same: control characters beyond ASCII, which some
-// terminals obey, and those that turn the direction of writing. Such characters
-// are in texts only, where an escape means the same.
+// Printable returns a writer for lines that a person may read on a terminal.
+// It escapes every character that does not print, as JSON escapes them: control
+// characters, which terminals obey, and those that turn the direction of
+// writing. JSON that passes through it means the same. Each call of Write must
+// have whole characters.
+func Printable(w io.Writer) io.Writer { return printable{w} }
+
 type printable struct{ w io.Writer }
 
 func (p printable) Write(line []byte) (int, error) {
-	if !bytes.ContainsFunc(line, hidden) {
+	if utf8.Valid(line) && !bytes.ContainsFunc(line, hidden) {
 		return p.w.Write(line)
 	}
 	var out bytes.Buffer
-	for _, r := range string(line) {
+	for _, r := range string(line) { // what is not UTF-8 becomes U+FFFD
 		switch {
 		case !hidden(r):
 			out.WriteRune(r)
@@ -53,12 +57,14 @@ func (p printable) Write(line []byte) (int, error) {
 			fmt.Fprintf(&out, `\u%04x`, r)
 		}
 	}
-	_, err := p.w.Write(out.Bytes())
-	return len(line), err
+	if _, err := p.w.Write(out.Bytes()); err != nil {
+		return 0, err
+	}
+	return len(line), nil
 }
 
 // hidden reports whether a character shows nothing of itself.
-func hidden(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }
+func hidden(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) }
 
 // requestHandler adds the request's id to each line.
 type requestHandler struct{ slog.Handler }

@@ -33,7 +33,7 @@ func (e *example) call(ctx context.Context) error {
 	ticker := time.NewTicker(e.pause)
 	defer ticker.Stop()
 	for ctx.Err() == nil {
-		fmt.Fprintln(e.out, greeting(ctx, calls))
+		fmt.Fprintf(e.out, "%q\n", greeting(ctx, calls)) // quoted: another process wrote it
 		select {
 		case <-ctx.Done():
 		case <-ticker.C:
@@ -41,6 +41,9 @@ func (e *example) call(ctx context.Context) error {
 	}
 	return stop(client)
 }
+
+// maxGreeting is how much of an answer is shown, in bytes.
+const maxGreeting = 1 << 10
 
 // greeting returns what a greeter answers, or what is in the way.
 func greeting(ctx context.Context, calls *http.Client) string {
@@ -56,7 +59,7 @@ func greeting(ctx context.Context, calls *http.Client) string {
 		return err.Error()
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(resp.Body)
+	body, err := io.ReadAll(io.LimitReader(resp.Body, maxGreeting))
 	if err != nil {
 		return err.Error()
 	}

@@ -26,12 +26,22 @@ type Difference struct {
 	A, B string
 }
 
-// String words it; names may hold anything and are quoted.
+// String words it. Names may hold anything and are quoted, a field's where that
+// is needed.
 func (d Difference) String() string {
 	if d.Field == "" {
 		return fmt.Sprintf("%q: %s here, %s there", d.Key.String(), d.A, d.B)
 	}
-	return fmt.Sprintf("%q: %s: %q here, %q there", d.Key.String(), d.Field, d.A, d.B)
+	return fmt.Sprintf("%q: %s: %q here, %q there", d.Key.String(), quoted(d.Field), d.A, d.B)
+}
+
+// quoted returns a name as it is where all of it prints and nothing in it could
+// be taken for the rest of a line, otherwise in quotes.
+func quoted(name string) string {
+	if q := strconv.Quote(name); q[1:len(q)-1] != name || strings.ContainsAny(name, ": ") {
+		return q
+	}
+	return name
 }
 
 // Compare returns the differences of two registries, by key and field. What a
