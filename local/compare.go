@@ -9,7 +9,8 @@ import (
 
 const compareHelp = `
 Prints the differences of the registries at two base URLs, an instance and field
-a line, and fails when there are any. FROM is "here", TO is "there". What each
+a line, and fails when there are any. FROM is "here", TO is "there"; FROM may
+also be a file that "export" printed. What each
 registry says itself is left out: when a lease was renewed, registered or
 changed there. A user and password in a URL count too, but lists of processes
 show them; the environment is better.`
@@ -18,7 +19,11 @@ var compareArguments = &arguments{operands: []string{"FROM", "TO"}, variables: p
 
 // runCompare is the sub-command compare.
 func runCompare(ctx context.Context, p *process) error {
-	a, b, err := peers(p)
+	a, err := p.source(0)
+	if err != nil {
+		return err
+	}
+	b, err := p.peer(1)
 	if err != nil {
 		return err
 	}

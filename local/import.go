@@ -6,22 +6,28 @@ import (
 	"flag"
 	"fmt"
 	"net/url"
+	"os"
 	"strings"
 	"time"
 
+	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/local/migration"
 )
 
 const importHelp = `
 Reads the Eureka server at FROM, in full and then by deltas, and mirrors it into
 the registry at TO as a peer would, which takes the admin role there. Both are
-base URLs, such as http://127.0.0.1:8761/eureka. A user and password in a URL
-count too, but lists of processes show them; the environment is better.
+base URLs, such as http://127.0.0.1:8761/eureka. FROM may also be a file that
+"export" printed, whose leases are registered again. A user and password in a
+URL count too, but lists of processes show them; the environment is better.
 
 Without --every it makes one pass and ends; with it, it goes on until it is
-stopped, renews what it mirrored, and cancels what is gone from FROM. An
-instance that registered with TO itself is never changed. A pass that was
-interrupted can be repeated: what is equal already is only renewed.`
+stopped, and renews what it mirrored. What FROM no longer lists is not renewed
+and expires at TO. It is cancelled there when FROM's delta says that it was
+deleted, no heartbeat of it reached TO meanwhile, and passes are at most two
+minutes apart; of many, a part each pass. An instance that registered with TO
+itself is never changed. A pass that was interrupted can be repeated: what is
+equal already is only renewed.`
 
 var importArguments = &arguments{
 	operands:  []string{"FROM", "TO"},
@@ -34,9 +40,16 @@ var importArguments = &arguments{
 
 // runImport is the sub-command import.
 func runImport(ctx context.Context, p *process) error {
-	from, to, err := peers(p)
+	from, err := p.source(0)
 	if err != nil {
 		return err
+	}
+	to, err := p.peer(1)
+	if err != nil {
+		return err
+	}
+	if _, isFile := from.(*migration.File); isFile && p.given.every > 0 {
+		return errors.New("--every: a file is imported once")
 	}
 	progress := func(done, all int) { p.say("  %d of %d", done, all) }
 	importer := migration.NewImporter(from, to, p.given.dryRun, time.Now, progress)
@@ -47,7 +60,7 @@ func runImport(ctx context.Context, p *process) error {
 	defer ticker.Stop()
 	for {
 		if err := p.pass(ctx, importer); err != nil && ctx.Err() == nil {
-			p.say("this pass failed, the next one tries again: %v", err)
+			p.say("this pass failed, the next one tries again: %s", indented(err))
 		}
 		select {
 		case <-ctx.Done():
@@ -77,7 +90,7 @@ func (p *process) pass(ctx context.Context, importer *migration.Importer) error 
 	case p.given.dryRun:
 		word = "nothing was changed, this would be: "
 	}
-	p.say("%s %s%s, in %s", began.UTC().Format(time.RFC3339), word, report, time.Since(began).Round(time.Millisecond))
+	p.say("%s %s%s, in %s", eureka.FormatTime(began), word, report, time.Since(began).Round(time.Millisecond))
 	if err == nil && len(report.Failures) > 0 {
 		err = fmt.Errorf("%d instances failed", len(report.Failures))
 	}
@@ -90,20 +103,47 @@ var peerVariables = []variable{
 	{"REGISTRY_TO_CREDENTIALS", "user:password at TO"},
 }
 
-// peers returns the two registries that the command line names.
-func peers(p *process) (a, b *migration.Peer, err error) {
-	both := make([]*migration.Peer, 2)
-	for n, base := range p.given.operands {
-		variable := peerVariables[n].name
-		credentials, _ := p.lookup(variable)
-		if base, err = withCredentials(base, credentials); err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", variable, err)
+// source returns the registry that the operand n names: a server, or an exported
+// file.
+func (p *process) source(n int) (migration.Source, error) {
+	if p.isFile(n) {
+		file, err := os.Open(p.given.operands[n])
+		if err != nil {
+			return nil, err
 		}
-		if both[n], err = migration.NewPeer(base); err != nil {
-			return nil, nil, fmt.Errorf("argument %d: %w", n+1, err)
-		}
+		defer file.Close()
+		return migration.ReadFile(file)
 	}
-	return both[0], both[1], nil
+	return p.peer(n)
+}
+
+// isFile reports whether an operand names a file that is there. What could be a
+// URL is none: a mistake in it must not show the password that it may have.
+func (p *process) isFile(n int) bool {
+	name := p.given.operands[n]
+	if strings.Contains(name, "://") {
+		return false
+	}
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// peer returns the server that the operand n names.
+func (p *process) peer(n int) (*migration.Peer, error) {
+	variable := peerVariables[n].name
+	credentials, _ := p.lookup(variable)
+	base, err := withCredentials(p.given.operands[n], credentials)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", variable, err)
+	}
+	peer, err := migration.NewPeer(base)
+	if err != nil && n == 0 {
+		return nil, fmt.Errorf("argument %d: %w, and no file of this name", n+1, err)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("argument %d: %w", n+1, err)
+	}
+	return peer, nil
 }
 
 // withCredentials puts "user:password" into a URL that has none; "" is none.

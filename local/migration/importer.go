@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/mirror"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/core/wire"
@@ -26,6 +27,9 @@ type Target interface {
 	Instance(ctx context.Context, key eureka.Key) (*eureka.InstanceInfo, error)
 	Registry
 }
+
+// Source is a registry that is read: a server, or an exported file.
+type Source = mirror.Source
 
 // Importer mirrors a registry into another, a pass at a time. It never
 // overwrites what is newer there: an instance that already registered with the
@@ -119,13 +123,17 @@ func (m *Importer) preview(ctx context.Context, all Instances, report *Report) e
 			report.Registered++
 		case stored.LastDirty.After(i.LastDirty):
 			report.Newer++
-		case len(CompareInstance(i, stored)) > 0:
+		case len(CompareInstance(listed(i), stored)) > 0:
 			report.Changed++
 		default:
 			report.Renewed++
 		}
 	}
-	for _, d := range Compare(all, there) {
+	here := Instances{}
+	for key, i := range all {
+		here[key] = listed(i)
+	}
+	for _, d := range Compare(here, there) {
 		if d.A != "missing" { // what only the target has is its own
 			report.Differences = append(report.Differences, d)
 		}
@@ -147,7 +155,7 @@ func List(ctx context.Context, r Registry) (Instances, error) {
 	out := Instances{}
 	for _, app := range apps.Applications {
 		for _, i := range app.Instances {
-			out[i.Key()] = i
+			out[i.Key()] = listed(i)
 		}
 	}
 	return out, nil
@@ -174,7 +182,7 @@ func (m *Importer) bring(ctx context.Context, all Instances, keys []eureka.Key, 
 		case status == http.StatusConflict:
 			report.Newer++
 			if newer := results[n].Instance; newer != nil {
-				report.Differences = append(report.Differences, CompareInstance(i, newer)...)
+				report.Differences = append(report.Differences, CompareInstance(listed(i), newer)...)
 			}
 		case status != http.StatusOK:
 			report.fail(key, "heartbeat answered %d", status)
@@ -187,6 +195,14 @@ func (m *Importer) bring(ctx context.Context, all Instances, keys []eureka.Key, 
 		}
 	}
 	return m.register(ctx, missing, report)
+}
+
+// listed returns an instance as a registry lists it: an exported one still has
+// the status that it registered with.
+func listed(i *eureka.InstanceInfo) *eureka.InstanceInfo {
+	out := *i
+	out.Status = lease.EffectiveStatus(i.Status, i.OverriddenStatus)
+	return &out
 }
 
 func same(a, b *eureka.InstanceInfo) bool { return a != nil && len(CompareInstance(a, b)) == 0 }
@@ -230,7 +246,7 @@ func (m *Importer) adjust(ctx context.Context, i *eureka.InstanceInfo, report *R
 	if err != nil {
 		return err
 	}
-	differences := CompareInstance(i, stored)
+	differences := CompareInstance(listed(i), stored)
 	if len(differences) == 0 {
 		m.mirrored[i.Key()] = i
 		report.Renewed++

@@ -305,7 +305,7 @@ func importFromStock(t *testing.T, old, own *migration.Peer) {
 	var items []wire.ReplicationItem
 	for n := range 1000 {
 		i := instance(n)
-		i.InstanceID, i.Lease.Duration = fmt.Sprintf("i-%d", n), time.Hour
+		i.InstanceID, i.Lease = fmt.Sprintf("i-%d", n), eureka.LeaseInfo{RenewalInterval: time.Second, Duration: time.Hour}
 		items = append(items, wire.ReplicationItem{App: i.App, ID: i.ID(), Action: registry.ActionRegister, LastDirty: dirty, Status: i.Status, Instance: i})
 	}
 	for batch := range slices.Chunk(items, 250) {
@@ -340,10 +340,12 @@ func importFromStock(t *testing.T, old, own *migration.Peer) {
 	key := eureka.NewKey("APP-3", "i-3")
 	require.NoError(t, old.SetStatus(ctx, key, eureka.OutOfService, time.Time{}))
 	require.NoError(t, old.Cancel(ctx, eureka.NewKey("APP-4", "i-4")))
+	changed, cancelled := 0, 0
 	require.Eventually(t, func() bool {
 		report, err = importer.Pass(ctx)
 		require.NoError(t, err)
-		return report.Changed+report.Cancelled > 0
+		changed, cancelled = changed+report.Changed, cancelled+report.Cancelled
+		return changed > 0 && cancelled > 0
 	}, patience, time.Second)
 	equal(t, old, own, 999)
 	after := updated(t, own)
