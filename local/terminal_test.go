@@ -34,8 +34,8 @@ func printsOnly(t *testing.T, output string) {
 // TestWhatOthersNameReachesNoTerminal: whoever may register, and whoever answers
 // as a registry, writes nothing but text to the terminal of an operator.
 func TestWhatOthersNameReachesNoTerminal(t *testing.T) {
-	engine := freeAddress(t)
-	r := startRegistry(t, "REGISTRY_CACHE_REFRESH=0s", "REGISTRY_ENGINE_LISTEN="+engine)
+	endpoint := "AWS_ENDPOINT_URL_DYNAMODB=" + startEmulator(t)
+	r := startRegistry(t, "REGISTRY_CACHE_REFRESH=0s", endpoint)
 	empty := startRegistry(t, "REGISTRY_CACHE_REFRESH=0s")
 	document, err := json.Marshal(map[string]any{"instance": map[string]any{
 		"instanceId": "id" + escapes, "hostName": "h" + escapes, "app": "APP" + escapes, "ipAddr": escapes, "status": "UP",
@@ -60,7 +60,7 @@ func TestWhatOthersNameReachesNoTerminal(t *testing.T) {
 	}))
 	defer failing.Close()
 
-	export := launch(t, []string{"export"}, "AWS_ENDPOINT_URL_DYNAMODB=http://"+engine)
+	export := launch(t, []string{"export"}, endpoint)
 	require.NoError(t, export.wait(t))
 	printsOnly(t, export.output.String())
 	assert.Contains(t, export.output.String(), `\u009b2J`, "and it still is in the file")
