@@ -25,7 +25,6 @@ import (
 
 	"github.com/eurekaless/registry/core/dashboard/templates"
 	"github.com/eurekaless/registry/functions/boot"
-	"github.com/eurekaless/registry/functions/gateway"
 	"github.com/eurekaless/registry/functions/handlers"
 	"github.com/eurekaless/registry/local/engine"
 	"github.com/eurekaless/registry/storage/dynamodb"
@@ -39,6 +38,7 @@ func TestPermissions(t *testing.T) {
 	t.Cleanup(func() { _ = e.Close(context.WithoutCancel(t.Context())) })
 	for function, drive := range map[string]func(*driver){
 		"Write": (*driver).write, "Read": (*driver).read, "Stream": (*driver).stream, "Evict": (*driver).evict,
+		"Api": (*driver).api,
 	} {
 		t.Run(function, func(t *testing.T) {
 			d := newDriver(t, e.URL(), function)
@@ -150,7 +150,7 @@ func (d *driver) newParts(cfg boot.Config, client dynamodb.API) *boot.Parts {
 	log, meter := slog.New(slog.DiscardHandler), handlers.Unmetered{}
 	return &boot.Parts{
 		Config: cfg, Tables: boot.Tables(client, cfg, log, meter), Log: log, Meter: meter,
-		Now: func() time.Time { return d.now }, Pages: templates.New(), Fits: gateway.Fits,
+		Now: func() time.Time { return d.now }, Pages: templates.New(),
 	}
 }
 
@@ -222,6 +222,11 @@ func (d *driver) readAll() {
 	}
 	d.now = d.now.Add(time.Minute)
 	d.request(h, http.StatusOK, "GET", "/eureka/apps", "") // a turn later
+}
+
+func (d *driver) api() {
+	d.write()
+	d.read()
 }
 
 func (d *driver) stream() {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/eurekaless/registry/functions/boot"
-	"github.com/eurekaless/registry/functions/gateway"
 	"github.com/eurekaless/registry/local/apigateway"
 )
 
@@ -95,7 +94,6 @@ func apiHandler(p *process, parts *boot.Parts) http.Handler {
 	case !p.config.LocalEvents:
 		return limitTime(parts.API())
 	}
-	parts.Fits = gateway.Fits
 	read, write := parts.Read(), parts.Write()
 	return apigateway.New(func(method string) apigateway.Function {
 		if readOnly(method) {

@@ -25,7 +25,6 @@ var statuses = []struct {
 	{eureka.ErrInvalid, http.StatusBadRequest, false},
 	{eureka.ErrTooLarge, http.StatusRequestEntityTooLarge, false},
 	{errMediaType, http.StatusUnsupportedMediaType, false},
-	{errNotAcceptable, http.StatusNotAcceptable, false},
 	{eureka.ErrLeaseNotFound, http.StatusNotFound, false},
 	{eureka.ErrNotFound, http.StatusNotFound, false},
 	{eureka.ErrConflict, http.StatusServiceUnavailable, true},
@@ -35,11 +34,8 @@ var statuses = []struct {
 	{context.Canceled, http.StatusServiceUnavailable, true},
 }
 
-// Sentinels of this package.
-var (
-	errMediaType     = errors.New("send application/json or application/xml")
-	errNotAcceptable = errors.New("answer too large for the gateway")
-)
+// errMediaType is returned for a body in a format that the protocol lacks.
+var errMediaType = errors.New("send application/json or application/xml")
 
 // retryAfterSeconds is what clients are told to wait where nothing says better.
 const retryAfterSeconds = "1"

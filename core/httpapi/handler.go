@@ -57,10 +57,6 @@ type Config struct {
 	// clients. Where credentials are asked for, the caches' key must hold
 	// Authorization, as the answers' Vary says.
 	SharedCaching bool
-	// Fits reports whether a list gets through the gateway in front, as gzip or
-	// as text; nil: all do. It is asked once for each, and should not make what
-	// does not fit.
-	Fits func(b *readcache.Body, gzip bool) bool
 	// Region and Environment are shown on the status page.
 	Region      string
 	Environment string

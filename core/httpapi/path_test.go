@@ -118,7 +118,6 @@ func TestEveryErrorHasAStatus(t *testing.T) {
 		{eureka.ErrUnavailable, 503, true},
 		{eureka.ErrCorrupt, 500, false},
 		{errMediaType, 415, false},
-		{notAcceptable(true), 406, false},
 	} {
 		status, retry := statusOf(c.err)
 		assert.Equal(t, c.status, status, "%v", c.err)

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -86,74 +85,40 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, body func(*readca
 	return h.writeBody(w, r, view, b)
 }
 
-// writeBody answers with a body of a view, or 304, or 406 when the gateway
-// would not let it through.
+// writeBody answers with a body of a view, or 304.
 func (h *Handler) writeBody(w http.ResponseWriter, r *http.Request, v *readcache.View, b *readcache.Body) error {
 	header := w.Header()
 	h.describe(header, v)
 	zipped := acceptsGzip(r)
-	if !h.fits(w, b, zipped) {
-		h.cfg.Logger.WarnContext(r.Context(), "answer too large for the gateway",
-			"path", r.URL.Path, "plainBytes", b.PlainSize(), "gzip", zipped)
-		return notAcceptable(zipped)
-	}
 	etag := b.ETag(zipped)
 	header.Set("ETag", etag)
 	if etagMatches(r, etag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
 	}
-	data := b.Bytes(zipped)
 	if zipped {
 		header.Set("Content-Encoding", "gzip")
 	}
 	header.Set("Content-Type", encoding(r).Format.ContentType())
-	header.Set("Content-Length", strconv.Itoa(len(data)))
-	switch to, ok := w.(BodyWriter); {
-	case r.Method == http.MethodHead:
-	case ok:
+	if to, ok := w.(BodyWriter); ok {
 		to.WriteBody(b, zipped)
-	default:
+		return nil
+	}
+	data := b.Bytes(zipped)
+	header.Set("Content-Length", strconv.Itoa(len(data)))
+	if r.Method != http.MethodHead {
 		w.Write(data) // a client that is gone needs no answer
 	}
 	return nil
 }
 
-// notAcceptable says what a client can do about an answer that the gateway
-// would not let through (TestH24).
-func notAcceptable(zipped bool) error {
-	if !zipped {
-		return fmt.Errorf("%w: send Accept-Encoding: gzip", errNotAcceptable)
-	}
-	return fmt.Errorf("%w: ask for the compact form (X-Eureka-Accept: compact), read deltas, "+
-		"or single applications, or deploy with response streaming", errNotAcceptable)
-}
-
 // BodyWriter is what an [http.ResponseWriter] may be that has a use for the body
-// of a list itself: what it made of the same one before serves again. The
-// answer's headers are set when it is called.
+// of a list itself: what it made of the same one before serves again, and it
+// can tell a body that is too large from one that it has to make. The
+// response's headers are set when it is called.
 type BodyWriter interface {
-	// WriteBody answers as Write does with b.Bytes(gzip).
+	// WriteBody answers as Write does with b.Bytes(gzip), also to HEAD.
 	WriteBody(b *readcache.Body, gzip bool)
-}
-
-// Unbounded is what an [http.ResponseWriter] may be through which answers get
-// that do not fit otherwise (see [Config.Fits]).
-type Unbounded interface {
-	// Unbounded reports whether this answer may have any size.
-	Unbounded() bool
-}
-
-// fitsKey is under what a body remembers whether it fits.
-type fitsKey struct{ gzip bool }
-
-// fits reports whether a body gets through the gateway; finding out means to
-// make it, or to count it.
-func (h *Handler) fits(w http.ResponseWriter, b *readcache.Body, gzip bool) bool {
-	if to, ok := w.(Unbounded); h.cfg.Fits == nil || ok && to.Unbounded() {
-		return true
-	}
-	return b.Memo(fitsKey{gzip}, func() any { return h.cfg.Fits(b, gzip) }).(bool)
 }
 
 // describe sets the headers that say how old a view is, how long it lasts and

@@ -1,10 +1,8 @@
 package httpapi_test
 
 import (
-	"bytes"
 	"compress/gzip"
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"testing"
@@ -109,32 +107,6 @@ func TestCacheHeaders(t *testing.T) {
 	}
 	assert.Equal(t, "no-store", s.must(200, s.do("GET", "/eureka/apps/SHOP/shop-1", "")).Header().Get("Cache-Control"))
 	assert.Equal(t, "no-store", s.must(404, s.do("GET", "/eureka/apps/NONE", "")).Header().Get("Cache-Control"))
-}
-
-// TestH24: an answer that the gateway would not let through is 406 with a text
-// that says what to do.
-func TestH24(t *testing.T) {
-	const limit = 3000
-	s := newServer(t, func(c *httpapi.Config) {
-		c.Fits = func(b *readcache.Body, gzip bool) bool {
-			if gzip {
-				return len(b.Gzip())*4/3 < limit
-			}
-			return b.PlainSize() < limit
-		}
-	})
-	for i := range 20 {
-		s.must(204, s.post("SHOP", shop(object{"instanceId": fmt.Sprint("shop-", i)})))
-	}
-	w := s.must(200, s.do("GET", "/eureka/apps", "", "Accept-Encoding", "gzip"))
-	r, err := gzip.NewReader(w.Body)
-	require.NoError(t, err)
-	all, err := io.ReadAll(r)
-	require.NoError(t, err)
-	assert.Equal(t, 20, bytes.Count(all, []byte(`"instanceId"`)))
-	w = s.must(406, s.do("GET", "/eureka/apps", ""))
-	assert.Contains(t, decode(t, w)["error"], "gzip")
-	assert.Empty(t, w.Header().Get("ETag"))
 }
 
 // failingSource is a source that can be broken.

@@ -51,15 +51,18 @@ func (b *Body) Bytes(gzip bool) []byte {
 	return b.Plain()
 }
 
-// ETag returns the strong entity tag, quoted, of Gzip or Plain, which it
-// makes. It hangs on the text, the encoding and the coding alone: equal
-// contents have equal tags in every container, and no two representations
-// share one.
+// ETag returns the strong entity tag, quoted, of Gzip, which it makes, or of
+// Plain, which it does not make: a response that is too large needs no text. A
+// tag depends only on the text, the encoding and the coding: equal contents
+// have equal tags in every container, and no two representations share one.
 func (b *Body) ETag(gzip bool) string {
-	if gzip {
+	switch {
+	case gzip:
 		return b.content(gzipped).etag
+	case b.contents[plain].made.Load():
+		return b.contents[plain].etag
 	}
-	return b.content(plain).etag
+	return b.content(measured).etag
 }
 
 // PlainSize returns the length of the text in bytes. It keeps no text for it:

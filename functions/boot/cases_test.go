@@ -54,7 +54,7 @@ func TestH24(t *testing.T) {
 	assert.Equal(t, http.StatusNotAcceptable, refused.StatusCode)
 	assert.Less(t, size, 2000)
 	assert.Contains(t, refused.Body, "Accept-Encoding: gzip")
-	assert.Contains(t, log.String(), "answer too large for the gateway")
+	assert.Contains(t, log.String(), "response too large")
 }
 
 // functionAnswer is what a function answers to an event of an HTTP API.

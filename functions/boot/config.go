@@ -81,7 +81,7 @@ type Config struct {
 	// Background says whether the local process reads the stream and runs the
 	// eviction passes.
 	Background bool
-	// Streaming says that the function URL or REST API in front streams answers.
+	// Streaming says that the function URL in front streams responses.
 	Streaming bool
 	// EdgeCaching lets shared caches keep lists that need credentials.
 	EdgeCaching bool
@@ -164,7 +164,7 @@ func (c *Config) check(user User) []error {
 	}
 	fault(user == Evict && c.EvictionInterval == 0,
 		"REGISTRY_EVICTION_INTERVAL=0s: the schedule has an interval, the function must know it")
-	fault((user == Write || user == Read) && !c.Anonymous && c.CredentialsSecret == "",
+	fault(served.Has(user) && !c.Anonymous && c.CredentialsSecret == "",
 		"REGISTRY_CREDENTIALS_SECRET: unset, and REGISTRY_ANONYMOUS does not ask for open access")
 	return faults
 }

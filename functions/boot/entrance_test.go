@@ -41,15 +41,15 @@ type reply struct {
 type entrance func(t testing.TB, c call) (reply, bool)
 
 // entrances returns all: a gateway for each form of event there is a fixture
-// of, the local process's handler, and the read function's URL with response
-// streaming beside the write function.
+// of, the local process's handler, and the api function behind a function URL,
+// with and without response streaming.
 func entrances(t testing.TB, p *boot.Parts) map[string]entrance {
 	t.Helper()
 	files, err := filepath.Glob("../gateway/testdata/*.json")
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, len(files), 5)
 	out := map[string]entrance{"local": direct(p.API())}
-	read, write := p.Read(), p.Write()
+	read, write, api := p.Read(), p.Write(), p.Read()
 	for _, file := range files {
 		fixture, err := os.ReadFile(file)
 		require.NoError(t, err)
@@ -59,24 +59,23 @@ func entrances(t testing.TB, p *boot.Parts) map[string]entrance {
 			if !ok {
 				return reply{}, false
 			}
-			if c.method == http.MethodGet || c.method == http.MethodHead {
+			switch {
+			case form == "url":
+				return invoke(t, api, event), true
+			case c.method == http.MethodGet || c.method == http.MethodHead:
 				return invoke(t, read, event), true
 			}
 			return invoke(t, write, event), true
 		}
 	}
-	plain := out["url"]
 	fixture, err := os.ReadFile("../gateway/testdata/url.json")
 	require.NoError(t, err)
 	out["streaming url"] = func(t testing.TB, c call) (reply, bool) {
-		if c.method != http.MethodGet && c.method != http.MethodHead {
-			return plain(t, c)
-		}
 		event, ok := c.event(t, fixture, false)
 		if !ok {
 			return reply{}, false
 		}
-		answer, err := read.Stream(t.Context(), event)
+		answer, err := api.Stream(t.Context(), event)
 		require.NoError(t, err)
 		return streamed(t, answer), true
 	}
@@ -142,12 +141,16 @@ func (c call) event(t testing.TB, fixture []byte, decodes bool) ([]byte, bool) {
 	for name, value := range c.headers {
 		headers[name], multi[name] = value, []string{value}
 	}
-	e["headers"] = headers
 	requestContext := e["requestContext"].(map[string]any)
-	if e["version"] == "2.0" {
-		e["rawPath"], e["rawQueryString"], e["cookies"] = path, query.Encode(), nil
+	switch {
+	case requestContext["elb"] != nil:
+		e["httpMethod"], e["path"] = c.method, path
+		c.balancerLists(e, headers)
+	case e["version"] == "2.0":
+		e["headers"], e["rawPath"], e["rawQueryString"], e["cookies"] = headers, path, query.Encode(), nil
 		maps.Copy(requestContext["http"].(map[string]any), map[string]any{"method": c.method, "path": path})
-	} else {
+	default:
+		e["headers"] = headers
 		e["httpMethod"], e["path"], e["pathParameters"] = c.method, path, nil
 		e["multiValueHeaders"], e["multiValueQueryStringParameters"] = multi, query
 		e["queryStringParameters"] = nil
@@ -155,6 +158,30 @@ func (c call) event(t testing.TB, fixture []byte, decodes bool) ([]byte, bool) {
 	event, err := json.Marshal(e)
 	require.NoError(t, err)
 	return event, true
+}
+
+// balancerLists sets headers and query of a load balancer's event, which has
+// them as its fixture does: single or in lists. It adds the client's address.
+func (c call) balancerLists(e map[string]any, headers map[string]string) {
+	headers["x-forwarded-for"] = "192.0.2.44"
+	query := map[string]string{}
+	for pair := range strings.SplitSeq(strings.TrimPrefix(c.query, "?"), "&") {
+		if name, value, _ := strings.Cut(pair, "="); name != "" {
+			query[name] = value
+		}
+	}
+	if e["headers"] != nil {
+		e["headers"], e["queryStringParameters"] = headers, query
+		return
+	}
+	lists := func(single map[string]string) map[string][]string {
+		out := map[string][]string{}
+		for name, value := range single {
+			out[name] = []string{value}
+		}
+		return out
+	}
+	e["multiValueHeaders"], e["multiValueQueryStringParameters"] = lists(headers), lists(query)
 }
 
 // invoke calls a function.

@@ -3,11 +3,10 @@ package boot_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/access"
-	"github.com/eurekaless/registry/core/readcache"
 	"github.com/eurekaless/registry/functions/boot"
 )
 
@@ -124,25 +122,29 @@ func assertKeeping(t *testing.T, r reply, settings string) {
 	assert.Equal(t, vary, r.header.Get("Vary"))
 }
 
-// TestStreamedListsMayBeLarge: what does not fit into a function's answer is
-// refused, but not where the answer is streamed.
+// TestStreamedListsMayBeLarge: what is too large for a load balancer or for a
+// function's response is refused with advice, but not where the response streams.
 func TestStreamedListsMayBeLarge(t *testing.T) {
 	cfg, err := boot.Load(lookup(nil), boot.Local)
 	require.NoError(t, err)
 	p, _, _ := partsOf(t, cfg)
-	p.Fits = func(*readcache.Body, bool) bool { return false }
-	fixture, err := os.ReadFile("../gateway/testdata/url.json")
-	require.NoError(t, err)
-	event, ok := call{method: http.MethodGet, path: "/eureka/apps"}.event(t, fixture, false)
-	require.True(t, ok)
-	read := p.Read()
-
-	assert.Equal(t, http.StatusNotAcceptable, invoke(t, read, event).status)
-
-	answer, err := read.Stream(t.Context(), event)
-	require.NoError(t, err)
-	all, err := io.ReadAll(answer)
-	require.NoError(t, err)
-	assert.Contains(t, string(all), `{"statusCode":200,`)
-	assert.Contains(t, string(all), "<applications>")
+	enter := entrances(t, p)
+	large := strings.Repeat("x", 90_000)
+	for n := range 75 {
+		body := strings.Replace(registrationOf("LARGE", fmt.Sprint("large-", n)), `"status"`, `"metadata": {"text": "`+large+`"}, "status"`, 1)
+		got, _ := enter["local"](t, call{method: "POST", path: "/eureka/apps/LARGE", body: body, headers: map[string]string{"Content-Type": "application/json"}})
+		require.Equal(t, http.StatusNoContent, got.status, got.body)
+	}
+	for form, enter := range enter {
+		for coding, advice := range map[string]string{"": "send Accept-Encoding: gzip", "gzip": ""} {
+			got, ok := enter(t, call{method: "GET", path: "/eureka/apps", headers: map[string]string{"Accept-Encoding": coding}})
+			require.True(t, ok)
+			if advice == "" || form == "local" || form == "streaming url" {
+				assert.Equal(t, http.StatusOK, got.status, "%s %s", form, coding)
+				continue
+			}
+			assert.Equal(t, http.StatusNotAcceptable, got.status, "%s %s", form, coding)
+			assert.Contains(t, got.body, advice)
+		}
+	}
 }

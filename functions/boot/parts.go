@@ -41,8 +41,6 @@ type Parts struct {
 	Pages httpapi.Pages
 	// Environment is shown on the status page.
 	Environment string
-	// Fits says what gets through the gateway in front; nil: everything.
-	Fits func(b *readcache.Body, gzip bool) bool
 }
 
 // WriteGCPercent is the write function's garbage collection target (GOGC).
@@ -71,7 +69,7 @@ func Function(lookup Lookup, out io.Writer, user User) (*Parts, error) {
 		Config: cfg, Log: log, Meter: meter, Now: time.Now,
 		Guard:       secretGuard(cfg, sdk, log),
 		Tables:      Tables(client, cfg, log, meter),
-		Environment: "aws", Fits: gateway.Fits,
+		Environment: "aws",
 	}, nil
 }
 
@@ -106,8 +104,9 @@ func (p *Parts) Write() *handlers.HTTP {
 	return handlers.NewHTTP(handlers.HTTPConfig{Gateway: p.behindGateway(p.api(p.registry(), nil)), Meter: p.Meter})
 }
 
-// Read returns the handler of the read function: the API with lists from a
-// view of its own.
+// Read returns the handler of the read and of the api function: the API with
+// lists from a view of its own. What the read function may not write, its role
+// and its entry say.
 func (p *Parts) Read() *handlers.HTTP {
 	var fresh freshness
 	reg := p.registry()
@@ -169,7 +168,6 @@ func (p *Parts) api(reg *registry.Registry, cache *readcache.Cache) http.Handler
 		Limiter:  p.Limiter,
 		Limits:   wire.Limits{MaxMetadata: p.Config.MaxMetadata, MaxInstance: p.Config.MaxInstance, MaxItems: p.Config.MaxBatch},
 		MaxBody:  p.Config.MaxBody, BodyMemory: p.Config.BodyMemory,
-		Fits: p.Fits,
 
 		SharedCaching: p.Config.Anonymous || p.Config.EdgeCaching,
 		Region:        p.Config.Region, Environment: p.Environment,

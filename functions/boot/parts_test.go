@@ -18,7 +18,6 @@ import (
 	"github.com/eurekaless/registry/core/dashboard/templates"
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/functions/boot"
-	"github.com/eurekaless/registry/functions/gateway"
 	"github.com/eurekaless/registry/functions/handlers"
 	"github.com/eurekaless/registry/storage"
 	"github.com/eurekaless/registry/storage/memory"
@@ -43,7 +42,7 @@ func partsOf(t testing.TB, cfg boot.Config) (*boot.Parts, *memory.Store, *clock)
 	return &boot.Parts{
 		Config: cfg, Tables: storage.Tables{LeaseTable: store, DeltaTable: store},
 		Log: slog.New(slog.DiscardHandler), Meter: handlers.Unmetered{}, Now: c.Now,
-		Pages: templates.New(), Environment: "test", Fits: gateway.Fits,
+		Pages: templates.New(), Environment: "test",
 	}, store, c
 }
 

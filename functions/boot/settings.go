@@ -15,16 +15,18 @@ const (
 	Stream
 	Evict
 	Local
+	API
 )
 
 // Sets of users.
 const (
-	everybody = Write | Read | Stream | Evict | Local
-	tableUser = Write | Read | Evict | Local
-	deltaUser = Read | Stream | Evict | Local
+	everybody = Write | Read | API | Stream | Evict | Local
+	tableUser = Write | Read | API | Evict | Local
+	deltaUser = Read | API | Stream | Evict | Local
 	evictUser = Evict | Local
-	writeUser = Write | Local
-	served    = Write | Read
+	writeUser = Write | API | Local
+	readUser  = Read | API | Local
+	served    = Write | Read | API
 )
 
 // Has reports whether all of users are in the set.
@@ -33,7 +35,7 @@ func (u User) Has(users User) bool { return u&users == users }
 // String names the users of a set, as the template names the functions.
 func (u User) String() string {
 	var names []string
-	for i, name := range []string{"write", "read", "stream", "evict", "local"} {
+	for i, name := range []string{"write", "read", "stream", "evict", "local", "api"} {
 		if u.Has(1 << i) {
 			names = append(names, name)
 		}
@@ -87,7 +89,7 @@ func Settings() []Setting {
 			"name of the lease table", text(func(c *Config) *string { return &c.LeaseTable })},
 		{"REGISTRY_DELTA_TABLE", "eureka-deltas", "", deltaUser,
 			"name of the delta table", text(func(c *Config) *string { return &c.DeltaTable })},
-		{"REGISTRY_CACHE_REFRESH", "30s", "", Read | Local,
+		{"REGISTRY_CACHE_REFRESH", "30s", "", readUser,
 			"interval of the read-only view; 0s: each read is consistent with the table", duration(func(c *Config) *time.Duration { return &c.CacheRefresh })},
 		{"REGISTRY_DELTA_RETENTION", "180s", "", deltaUser,
 			"window of /apps/delta, at least twice REGISTRY_CACHE_REFRESH", positive(func(c *Config) *time.Duration { return &c.DeltaRetention })},
@@ -121,9 +123,9 @@ func Settings() []Setting {
 			"operations that a peer may send in one request; other servers send up to 250", atLeastOne(func(c *Config) *int { return &c.MaxBatch })},
 		{"REGISTRY_MAX_INSTANCES_PER_APP", "", "", writeUser,
 			"instances that an application may have, give or take those that register at the same moment; unset: any number", count(func(c *Config) *int { return &c.MaxInstances })},
-		{"REGISTRY_REGION", "", "", Read | Local,
+		{"REGISTRY_REGION", "", "", readUser,
 			"region that the status page shows; unset: that of the tables", text(func(c *Config) *string { return &c.Region })},
-		{"REGISTRY_REMOTE_REGIONS", "", "", Read | Local,
+		{"REGISTRY_REMOTE_REGIONS", "", "", readUser,
 			"other regions' registries as name=url pairs separated by commas, whose instances are added for ?regions=name", remoteRegions},
 		{"REGISTRY_LOG_LEVEL", "info", "", everybody,
 			"least level that is logged: debug, info, warn or error", level},
@@ -133,9 +135,9 @@ func Settings() []Setting {
 			"file with the credentials", text(func(c *Config) *string { return &c.CredentialsFile })},
 		{"REGISTRY_ANONYMOUS", "false", "true", served | Local,
 			"serve without credentials; only where it is set by hand, or on a loopback address without credentials", boolean(func(c *Config) *bool { return &c.Anonymous })},
-		{"REGISTRY_STREAMING", "false", "", Read,
-			"answer events of a function URL or REST API as one with response streaming wants it, up to 200 MB", boolean(func(c *Config) *bool { return &c.Streaming })},
-		{"REGISTRY_EDGE_CACHING", "false", "", Read | Local,
+		{"REGISTRY_STREAMING", "false", "", API,
+			"answer events of a function URL as one with response streaming expects it, up to 200 MB", boolean(func(c *Config) *bool { return &c.Streaming })},
+		{"REGISTRY_EDGE_CACHING", "false", "", readUser,
 			"let shared caches in front keep lists that need credentials; their key must hold Authorization and all that Vary names. Lists that anybody may read are always theirs to keep", boolean(func(c *Config) *bool { return &c.EdgeCaching })},
 		{"REGISTRY_RATE_LIMIT", "", "", Local,
 			"reads a second that a client is answered, by its DiscoveryIdentity-Name, else by its address; unset: any number", perSecond(func(c *Config) *float64 { return &c.RateLimit })},

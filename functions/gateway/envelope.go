@@ -62,10 +62,18 @@ func (w *recorder) ready() []byte {
 func (w *recorder) appendHead(dst []byte) []byte {
 	dst = append(dst, `{"statusCode":`...)
 	dst = strconv.AppendInt(dst, int64(w.status), 10)
-	if w.payload == payload2 {
-		dst = append(dst, `,"cookies":[],"headers":{`...)
-	} else {
+	if w.payload.isBalancer() {
+		dst = append(dst, `,"statusDescription":"`...)
+		dst = strconv.AppendInt(dst, int64(w.status), 10)
+		dst = append(append(append(dst, ' '), http.StatusText(w.status)...), '"')
+	}
+	switch {
+	case w.payload.lists():
 		dst = append(dst, `,"multiValueHeaders":{`...)
+	case w.payload == payload2:
+		dst = append(dst, `,"cookies":[],"headers":{`...)
+	default:
+		dst = append(dst, `,"headers":{`...)
 	}
 	first := true
 	for name, values := range w.header {
@@ -77,7 +85,7 @@ func (w *recorder) appendHead(dst []byte) []byte {
 		}
 		first = false
 		dst = append(appendString(dst, name), ':')
-		if w.payload == payload2 {
+		if !w.payload.lists() {
 			dst = appendString(dst, strings.Join(values, ","))
 			continue
 		}
@@ -90,13 +98,13 @@ func (w *recorder) appendHead(dst []byte) []byte {
 }
 
 // emptyTail ends an envelope without a body.
-const emptyTail = `,"body":""}`
+const emptyTail = `,"isBase64Encoded":false,"body":""}`
 
 // appendTail ends an envelope with a body: as text where it is one, else in
 // base64.
 func appendTail(dst, body []byte) []byte {
 	if utf8.Valid(body) {
-		dst = append(dst, `,"body":`...)
+		dst = append(dst, `,"isBase64Encoded":false,"body":`...)
 		return append(appendString(dst, string(body)), '}')
 	}
 	dst = append(dst, `,"isBase64Encoded":true,"body":"`...)

@@ -138,15 +138,30 @@ func TestListsAreMadeOnce(t *testing.T) {
 	}
 }
 
-// TestLargeLists: a list that is too large for Lambda is refused as any answer.
+// TestLargeLists: a list that is too large is refused with advice that fits the
+// request, to HEAD as to GET, and nothing of its headers stays.
 func TestLargeLists(t *testing.T) {
 	body := list(t, wire.JSON)
-	h := gateway.New(gateway.Config{MaxAnswer: 200, HTTP: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.(httpapi.BodyWriter).WriteBody(body, true)
-	})})
-	answer, err := h.Invoke(t.Context(), load(t, "http").json(t))
-	require.NoError(t, err)
-	a := decode(t, answer)
-	assert.Equal(t, http.StatusNotAcceptable, a.Status)
-	assert.True(t, strings.HasPrefix(a.Text, `{"error":"the answer takes`), a.Text)
+	for _, form := range forms {
+		for zipped, advice := range map[bool]string{false: "Accept-Encoding: gzip", true: "X-Eureka-Accept: compact"} {
+			h := gateway.New(gateway.Config{MaxAnswer: 200, HTTP: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("ETag", "a")
+				if zipped {
+					w.Header().Set("Content-Encoding", "gzip")
+				}
+				w.(httpapi.BodyWriter).WriteBody(body, zipped)
+			})})
+			for _, method := range []string{"GET", "HEAD"} {
+				answer, err := h.Invoke(t.Context(), load(t, form).method(method).json(t))
+				require.NoError(t, err)
+				a := decode(t, answer)
+				assert.Equal(t, http.StatusNotAcceptable, a.Status)
+				assert.Empty(t, a.header("ETag"))
+				if method == "GET" {
+					assert.True(t, strings.HasPrefix(a.Text, `{"error":"the response takes`), a.Text)
+					assert.Contains(t, a.Text, advice)
+				}
+			}
+		}
+	}
 }

@@ -1,7 +1,10 @@
 package gateway
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
 	"strings"
 )
 
@@ -12,9 +15,12 @@ import (
 //	local REST API    payload 1.0 as `sam local` makes it, "path" decoded
 //	HTTP API          payload 2.0 (or 1.0 by setting), path decoded
 //	function URL      payload 2.0, "rawPath" as the client encoded it
+//	load balancer     "path" and query as the client encoded them; headers and
+//	                  query values single, or lists by the target group's setting
 //
-// Which of them encode was seen on deployed gateways by others:
-// https://github.com/hotsock/voker/pull/8.
+// Which gateways encode was seen on deployed ones by others:
+// https://github.com/hotsock/voker/pull/8. For load balancers see
+// https://docs.aws.amazon.com/elasticloadbalancing/latest/application/lambda-functions.html.
 type event struct {
 	Version        string            `json:"version"`
 	Headers        map[string]string `json:"headers"`
@@ -35,7 +41,7 @@ type event struct {
 	RawQuery string   `json:"rawQueryString"`
 	Cookies  []string `json:"cookies"`
 
-	// payload is set by recognize.
+	// payload is set by decode.
 	payload payload
 }
 
@@ -47,6 +53,9 @@ type requestContext struct {
 	Identity     struct {
 		SourceIP string `json:"sourceIp"`
 	} `json:"identity"`
+	ELB *struct {
+		TargetGroupARN string `json:"targetGroupArn"`
+	} `json:"elb"`
 	HTTP struct {
 		Method   string `json:"method"`
 		Path     string `json:"path"`
@@ -54,29 +63,46 @@ type requestContext struct {
 	} `json:"http"`
 }
 
-// payload is the version of the payload format, of event and answer alike.
+// payload is the form of an event, and of the response to it.
 type payload int
 
 const (
-	payload1 payload = 1
-	payload2 payload = 2
+	payload1 payload = iota + 1
+	payload2
+	// balancer has one value a header and parameter, balancerLists has lists.
+	balancer
+	balancerLists
 )
+
+// lists reports whether the response has lists of header values.
+func (p payload) lists() bool { return p == payload1 || p == balancerLists }
+
+// isBalancer reports whether a load balancer sent the event.
+func (p payload) isBalancer() bool { return p == balancer || p == balancerLists }
 
 // errUnknownEvent is returned for what no gateway sends, such as another
 // service's event.
-var errUnknownEvent = errors.New("the event is no API Gateway's nor a function URL's: it names no HTTP method")
+var errUnknownEvent = errors.New("not an event of API Gateway, a function URL or a load balancer: it names no HTTP method")
 
-// recognize finds out the payload format.
-func (ev *event) recognize() error {
+// decode decodes an event and finds out its form.
+func decode(data []byte) (*event, error) {
+	ev := new(event)
+	if err := json.Unmarshal(data, ev); err != nil {
+		return nil, fmt.Errorf("decode gateway event: %w", err)
+	}
 	switch {
 	case ev.RequestContext.HTTP.Method != "":
 		ev.payload = payload2
-	case ev.HTTPMethod != "":
+	case ev.HTTPMethod == "":
+		return nil, errUnknownEvent
+	case ev.RequestContext.ELB == nil:
 		ev.payload = payload1
+	case ev.MultiHeaders != nil:
+		ev.payload = balancerLists
 	default:
-		return errUnknownEvent
+		ev.payload = balancer
 	}
-	return nil
+	return ev, nil
 }
 
 func (ev *event) method() string {
@@ -86,17 +112,27 @@ func (ev *event) method() string {
 	return ev.HTTPMethod
 }
 
-func (ev *event) sourceIP() string {
-	if ev.payload == payload2 {
+// sourceIP returns the client's address. A load balancer appends it to what
+// the client sent as X-Forwarded-For, so only the last entry can be trusted.
+func (ev *event) sourceIP(h http.Header) string {
+	switch {
+	case ev.payload == payload2:
 		return ev.RequestContext.HTTP.SourceIP
+	case !ev.payload.isBalancer():
+		return ev.RequestContext.Identity.SourceIP
 	}
-	return ev.RequestContext.Identity.SourceIP
+	lines := h.Values("X-Forwarded-For")
+	if len(lines) == 0 {
+		return ""
+	}
+	last := lines[len(lines)-1]
+	return strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
 }
 
 // rawPath returns the path as the event has it.
 func (ev *event) rawPath() string {
 	switch {
-	case ev.payload == payload1:
+	case ev.payload != payload2:
 		return ev.Path
 	case ev.RawPath != "":
 		return ev.RawPath
@@ -104,20 +140,37 @@ func (ev *event) rawPath() string {
 	return ev.RequestContext.HTTP.Path
 }
 
+// rawQuery returns the query as the client encoded it, and false where the
+// gateway decoded it.
+func (ev *event) rawQuery() (string, bool) {
+	switch {
+	case ev.payload == payload2 && ev.RawQuery != "":
+		return ev.RawQuery, true
+	case !ev.payload.isBalancer():
+		return "", len(ev.Query) == 0 && len(ev.MultiQuery) == 0
+	}
+	var pairs []string
+	for name, value := range ev.Query {
+		pairs = append(pairs, name+"="+value)
+	}
+	for name, values := range ev.MultiQuery {
+		for _, value := range values {
+			pairs = append(pairs, name+"="+value)
+		}
+	}
+	return strings.Join(pairs, "&"), true
+}
+
 // pathEncoded reports whether the gateway hands the path on as the client
 // encoded it. HTTP APIs and the local gateway decode it.
 func (ev *event) pathEncoded() bool {
-	if ev.payload == payload2 {
+	switch {
+	case ev.payload == payload2:
 		return ev.functionURL()
+	case ev.payload.isBalancer():
+		return true
 	}
 	return ev.Version == "" && !ev.local()
-}
-
-// streams reports whether what made the event takes an answer in the form of
-// response streaming when its function gives such: function URLs and REST APIs
-// do, HTTP APIs and the local gateway do not.
-func (ev *event) streams() bool {
-	return ev.functionURL() || ev.payload == payload1 && ev.pathEncoded()
 }
 
 // functionURL reports whether a function URL made the event.

@@ -16,7 +16,7 @@ import (
 
 // forms are the fixtures, one for each form of event. Each is the request of
 // case H27 as that gateway hands it on.
-var forms = []string{"rest", "http", "url", "local_rest", "local_http"}
+var forms = []string{"rest", "http", "url", "local_rest", "local_http", "balancer", "balancer_lists"}
 
 // decodes tells the forms whose path the gateway has decoded.
 var decodes = map[string]bool{"http": true, "local_rest": true, "local_http": true}
@@ -35,6 +35,8 @@ func load(t testing.TB, form string) fixture {
 
 func (f fixture) payload2() bool { return f["version"] == "2.0" }
 
+func (f fixture) isBalancer() bool { return f.context()["elb"] != nil }
+
 func (f fixture) context() map[string]any { return f["requestContext"].(map[string]any) }
 
 // path sets the path as it is in the event.
@@ -45,6 +47,9 @@ func (f fixture) path(path string) fixture {
 		return f
 	}
 	f["path"] = path
+	if f.isBalancer() {
+		return f
+	}
 	f["pathParameters"] = nil
 	if p := f.context()["path"]; p != "/{proxy+}" {
 		f.context()["path"] = "/prod" + path
@@ -62,6 +67,9 @@ func (f fixture) method(method string) fixture {
 }
 
 func (f fixture) stage(stage string) fixture {
+	if f.isBalancer() {
+		return f // has no stages
+	}
 	f.context()["stage"] = stage
 	return f
 }

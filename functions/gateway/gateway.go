@@ -1,7 +1,8 @@
-// Package gateway lets a net/http handler answer the events of API Gateway
-// and of function URLs. It tells four forms of one request apart (see event)
-// and gives the handler the same *http.Request for all of them: every part
-// decoded exactly once, whatever was put in front of the path taken off.
+// Package gateway lets a net/http handler answer the events of API Gateway,
+// function URLs and load balancers. It tells the forms of one request apart
+// (see event) and gives the handler the same *http.Request for all of them:
+// every part decoded exactly once, and without what a gateway put in front of
+// the path.
 //
 // The translation itself is github.com/awslabs/aws-lambda-go-api-proxy's. What
 // that gets wrong is put right around it; the comments say what, the tests
@@ -16,9 +17,12 @@ import (
 	"runtime/debug"
 )
 
-// MaxAnswer is the size in bytes of the largest answer that Lambda takes from
+// MaxAnswer is the size in bytes of the largest response that Lambda takes from
 // a function: the whole envelope, base64 and escapes counted.
 const MaxAnswer = 6_291_556
+
+// MaxBalancerAnswer is the same for a load balancer, which documents 1 MB.
+const MaxBalancerAnswer = 1_000_000
 
 // Config is what a [Handler] works with.
 type Config struct {
@@ -51,9 +55,9 @@ func New(cfg Config) *Handler {
 }
 
 // Invoke answers one event. An error means that the payload is no gateway's
-// event; whatever is wrong with the request itself is an answer.
+// event; whatever is wrong with the request itself is a response.
 func (h *Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
-	ev, err := recognized(payload)
+	ev, err := decode(payload)
 	if err != nil {
 		return nil, err
 	}
@@ -63,20 +67,23 @@ func (h *Handler) Invoke(ctx context.Context, payload []byte) ([]byte, error) {
 func (h *Handler) invoke(ctx context.Context, ev *event) ([]byte, error) {
 	w := newRecorder(ev.payload)
 	r := h.answer(ctx, ev, w)
-	answer, err := w.envelope()
-	if err != nil || r == nil || len(answer) <= h.maxAnswer {
-		return answer, err
+	limit := h.limit(ev)
+	if size := w.size(); size > limit && r != nil {
+		return h.tooLarge(ev, w, r, size)
 	}
-	return h.tooLarge(ev.payload, r, len(answer))
+	response, err := w.envelope()
+	if err != nil || r == nil || len(response) <= limit {
+		return response, err
+	}
+	return h.tooLarge(ev, w, r, len(response))
 }
 
-// recognized decodes an event and finds out its form.
-func recognized(payload []byte) (*event, error) {
-	ev, err := decode(payload)
-	if err != nil {
-		return nil, fmt.Errorf("decode gateway event: %w", err)
+// limit returns the size of the largest envelope that gets through.
+func (h *Handler) limit(ev *event) int {
+	if ev.payload.isBalancer() {
+		return min(h.maxAnswer, MaxBalancerAnswer)
 	}
-	return ev, ev.recognize()
+	return h.maxAnswer
 }
 
 // answer lets the HTTP handler answer the request that an event is, which it
@@ -106,16 +113,24 @@ func (h *Handler) serve(w *recorder, r *http.Request) {
 	h.http.ServeHTTP(w, r)
 }
 
-// tooLarge answers 406 in place of an answer that Lambda would refuse, which
-// the gateway would turn into a bare 502 (TestH24).
-func (h *Handler) tooLarge(p payload, r *http.Request, size int) ([]byte, error) {
-	h.log.WarnContext(r.Context(), "answer too large",
-		"method", r.Method, "path", r.URL.EscapedPath(), "bytes", size, "limit", h.maxAnswer)
-	w := newRecorder(p)
+// tooLarge answers 406 in place of a response that Lambda or the load balancer
+// would refuse, which the client would see as a bare 502 (TestH24).
+func (h *Handler) tooLarge(ev *event, refused *recorder, r *http.Request, size int) ([]byte, error) {
+	limit := h.limit(ev)
+	zipped := refused.header.Get("Content-Encoding") == "gzip"
+	h.log.WarnContext(r.Context(), "response too large",
+		"method", r.Method, "path", r.URL.EscapedPath(), "bytes", size, "limit", limit, "gzip", zipped)
+	advice := "send Accept-Encoding: gzip"
+	if zipped {
+		advice = "ask for the compact form (X-Eureka-Accept: compact), or read /apps/delta, single applications or VIPs, " +
+			"or deploy with Entry=url, which streams responses"
+	}
+	through := "a function"
+	if ev.payload.isBalancer() {
+		through = "a load balancer"
+	}
+	w := newRecorder(ev.payload)
 	w.bodyless = r.Method == http.MethodHead
-	writeError(w, http.StatusNotAcceptable, fmt.Sprintf(
-		"the answer takes %d bytes and a function may give %d: send Accept-Encoding: gzip, "+
-			"ask for the compact form with X-Eureka-Accept: compact, or fetch less: /apps/delta, one application or one VIP",
-		size, h.maxAnswer))
+	writeError(w, http.StatusNotAcceptable, fmt.Sprintf("the response takes %d bytes and %s passes %d: %s", size, through, limit, advice))
 	return w.envelope()
 }

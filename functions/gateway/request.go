@@ -22,13 +22,24 @@ import (
 // its first part, drops them all when there is an empty list of multi-value
 // ones, and makes a header line of each cookie.
 func (ev *event) request(ctx context.Context) (*http.Request, error) {
-	if err := ev.check(); err != nil {
-		return nil, err
+	// The api-proxy would print these faults to the standard output. A path
+	// always makes a URL.
+	if strings.ContainsFunc(ev.method(), func(c rune) bool { return c < 'A' || c > 'Z' }) {
+		return nil, errors.New("method: only capital letters make one")
 	}
-	r := ev.plainRequest()
+	query, encoded := ev.rawQuery()
+	if strings.ContainsFunc(query, func(c rune) bool { return c < ' ' || c == 0x7f }) {
+		return nil, errors.New("query: control characters must be encoded")
+	}
+	// Nothing that a client sends as a query has one; it would end the query here.
+	query = strings.ReplaceAll(query, "#", "%23")
+	var r *http.Request
+	if encoded {
+		r = ev.plainRequest(query)
+	}
 	if r == nil {
 		var err error
-		if r, err = ev.proxyRequest(); err != nil {
+		if r, err = ev.proxyRequest(query); err != nil {
 			return nil, fmt.Errorf("body: not the base64 that it is said to be: %w", err)
 		}
 	}
@@ -39,32 +50,20 @@ func (ev *event) request(ctx context.Context) (*http.Request, error) {
 	}
 	r.Header.Del("Host")
 	r.URL.Scheme, r.URL.Host = "", ""
-	r.RemoteAddr = net.JoinHostPort(ev.sourceIP(), "0")
+	r.RemoteAddr = net.JoinHostPort(ev.sourceIP(r.Header), "0")
 	return r.WithContext(ctx), nil
-}
-
-// check refuses what makes no URL or method, before the api-proxy prints it to
-// the standard output. A path always makes one.
-func (ev *event) check() error {
-	if strings.ContainsFunc(ev.method(), func(c rune) bool { return c < 'A' || c > 'Z' }) {
-		return errors.New("method: only capital letters make one")
-	}
-	if strings.ContainsFunc(ev.RawQuery, func(c rune) bool { return c < ' ' || c == 0x7f }) {
-		return errors.New("query: control characters must be encoded")
-	}
-	return nil
 }
 
 // plainRequest makes what nearly all requests are, reads and heartbeats: no
 // body, and the query, if any, as the client sent it. For others it returns
-// nil. (TestPlainRequests holds it to the api-proxy's.)
-func (ev *event) plainRequest() *http.Request {
-	if ev.Body != "" || ev.RawQuery == "" && (len(ev.Query) > 0 || len(ev.MultiQuery) > 0) {
+// nil. (TestPlainRequests compares it with the api-proxy's.)
+func (ev *event) plainRequest(query string) *http.Request {
+	if ev.Body != "" {
 		return nil
 	}
 	uri := ev.escapedPath()
-	if ev.RawQuery != "" {
-		uri += "?" + ev.RawQuery
+	if query != "" {
+		uri += "?" + query
 	}
 	u, err := url.ParseRequestURI(uri)
 	if err != nil {
@@ -75,27 +74,31 @@ func (ev *event) plainRequest() *http.Request {
 	}
 }
 
-// proxyRequest lets the api-proxy translate what it translates well.
-func (ev *event) proxyRequest() (*http.Request, error) {
-	if ev.payload == payload2 {
-		e := events.APIGatewayV2HTTPRequest{
-			RawPath:               ev.escapedPath(),
-			RawQueryString:        ev.RawQuery,
-			QueryStringParameters: ev.Query,
-			Body:                  ev.Body,
-			IsBase64Encoded:       ev.Base64,
-		}
-		e.RequestContext.HTTP.Method = ev.method()
-		return (&core.RequestAccessorV2{}).EventToRequest(e)
+// proxyRequest lets the api-proxy translate what it translates well. It takes
+// a load balancer's query values for decoded, so these events go as payload
+// 2.0, whose query is not taken apart (TestH27).
+func (ev *event) proxyRequest(query string) (*http.Request, error) {
+	if ev.payload == payload1 {
+		return (&core.RequestAccessor{}).EventToRequest(events.APIGatewayProxyRequest{
+			HTTPMethod:                      ev.method(),
+			Path:                            ev.escapedPath(),
+			QueryStringParameters:           ev.Query,
+			MultiValueQueryStringParameters: ev.MultiQuery,
+			Body:                            ev.Body,
+			IsBase64Encoded:                 ev.Base64,
+		})
 	}
-	return (&core.RequestAccessor{}).EventToRequest(events.APIGatewayProxyRequest{
-		HTTPMethod:                      ev.method(),
-		Path:                            ev.escapedPath(),
-		QueryStringParameters:           ev.Query,
-		MultiValueQueryStringParameters: ev.MultiQuery,
-		Body:                            ev.Body,
-		IsBase64Encoded:                 ev.Base64,
-	})
+	e := events.APIGatewayV2HTTPRequest{
+		RawPath:         ev.escapedPath(),
+		RawQueryString:  query,
+		Body:            ev.Body,
+		IsBase64Encoded: ev.Base64,
+	}
+	if query == "" && ev.payload == payload2 {
+		e.QueryStringParameters = ev.Query
+	}
+	e.RequestContext.HTTP.Method = ev.method()
+	return (&core.RequestAccessorV2{}).EventToRequest(e)
 }
 
 // headers returns the request's headers: a value with commas stays whole, and

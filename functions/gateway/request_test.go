@@ -67,7 +67,7 @@ func TestH27Parts(t *testing.T) {
 // TestH27QuestionMark: where the gateway does not cut a path at an encoded
 // question mark, as an HTTP API does, neither is it cut here.
 func TestH27QuestionMark(t *testing.T) {
-	for _, form := range []string{"rest", "url", "local_rest", "local_http"} {
+	for _, form := range []string{"rest", "url", "local_rest", "local_http", "balancer", "balancer_lists"} {
 		t.Run(form, func(t *testing.T) {
 			r := see(t, load(t, form).path(handedOn(t, form, "/eureka/apps/SHOP/a%3Fb=c")))
 			assert.Equal(t, "/eureka/apps/SHOP/a?b=c", r.URL.Path)
@@ -99,6 +99,9 @@ func TestH27Base(t *testing.T) {
 	}
 	for _, form := range forms {
 		for _, tt := range tests {
+			if load(t, form).isBalancer() && tt.stage != "$default" {
+				continue // a load balancer puts nothing in front of a path
+			}
 			t.Run(form+tt.sent, func(t *testing.T) {
 				f := load(t, form).stage(tt.stage).path(handedOn(t, form, tt.sent))
 				assert.Equal(t, tt.want, see(t, f).URL.Path)
@@ -179,8 +182,16 @@ func TestHeaderWithCommas(t *testing.T) {
 	const accept = "text/html, application/xml;q=0.9, */*;q=0.8"
 	for _, form := range forms {
 		t.Run(form, func(t *testing.T) {
-			f := load(t, form).with("multiValueHeaders", map[string]any{}).
-				with("headers", map[string]any{"accept": accept, "date": "Tue, 10 Mar 2026 05:16:23 GMT"})
+			f := load(t, form)
+			if form == "balancer_lists" {
+				f.with("multiValueHeaders", map[string]any{"accept": []string{accept}, "date": []string{"Tue, 10 Mar 2026 05:16:23 GMT"}})
+				assert.Equal(t, accept, see(t, f).Header.Get("Accept"))
+				return
+			}
+			if !f.isBalancer() {
+				f.with("multiValueHeaders", map[string]any{})
+			}
+			f.with("headers", map[string]any{"accept": accept, "date": "Tue, 10 Mar 2026 05:16:23 GMT"})
 			r := see(t, f)
 			assert.Equal(t, accept, r.Header.Get("Accept"))
 			assert.Equal(t, "Tue, 10 Mar 2026 05:16:23 GMT", r.Header.Get("Date"))
@@ -193,9 +204,14 @@ func TestRepeatedQuery(t *testing.T) {
 	for _, form := range forms {
 		t.Run(form, func(t *testing.T) {
 			f := load(t, form)
-			if f.payload2() {
+			switch {
+			case f.payload2():
 				f.with("rawQueryString", "regions=a&regions=b%26c")
-			} else {
+			case form == "balancer":
+				t.Skip("has one value a parameter")
+			case form == "balancer_lists":
+				f.with("multiValueQueryStringParameters", map[string]any{"regions": []string{"a", "b%26c"}})
+			default:
 				f.with("multiValueQueryStringParameters", map[string]any{"regions": []string{"a", "b&c"}})
 			}
 			assert.Equal(t, url.Values{"regions": {"a", "b&c"}}, see(t, f).URL.Query())
@@ -215,7 +231,7 @@ func TestSameAsServer(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, resp.Body.Close())
 
-	for _, form := range []string{"rest", "url"} {
+	for _, form := range []string{"rest", "url", "balancer", "balancer_lists"} {
 		r := see(t, load(t, form))
 		assert.Equal(t, served.URL.Path, r.URL.Path)
 		assert.Equal(t, served.URL.EscapedPath(), r.URL.EscapedPath())
@@ -257,6 +273,62 @@ func TestUnknownEvent(t *testing.T) {
 		_, err := h.Invoke(t.Context(), []byte(payload))
 		assert.Error(t, err, payload)
 	}
+}
+
+// TestBalancerQueries: a load balancer hands on names and values of a query as
+// the client encoded them, and what is no query is the client's fault.
+func TestBalancerQueries(t *testing.T) {
+	tests := []struct {
+		name, value string
+		want        url.Values
+	}{
+		{"note", "a+b", url.Values{"note": {"a b"}}},
+		{"note", "a%2Bb", url.Values{"note": {"a+b"}}},
+		{"note", "100%25", url.Values{"note": {"100%"}}},
+		{"note", "%2525", url.Values{"note": {"%25"}}},
+		{"note", "a%26b%3Dc", url.Values{"note": {"a&b=c"}}},
+		{"note", "Z%C3%BCrich", url.Values{"note": {"Zürich"}}},
+		{"note", "Zürich", url.Values{"note": {"Zürich"}}},
+		{"a%20b", "", url.Values{"a b": {""}}},
+		{"note", "#", url.Values{"note": {"#"}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name+"="+tt.value, func(t *testing.T) {
+			single := load(t, "balancer").with("queryStringParameters", map[string]any{tt.name: tt.value})
+			assert.Equal(t, tt.want, see(t, single).URL.Query())
+			single.with("body", "")
+			assert.Equal(t, tt.want, see(t, single).URL.Query(), "without a body")
+			lists := load(t, "balancer_lists").with("multiValueQueryStringParameters", map[string]any{tt.name: []string{tt.value}})
+			assert.Equal(t, tt.want, see(t, lists).URL.Query())
+		})
+	}
+	for _, form := range []string{"balancer", "balancer_lists"} {
+		f := load(t, form).with("queryStringParameters", map[string]any{"a": "b\nc"})
+		a := ask(t, f, func(http.ResponseWriter, *http.Request) { t.Error("called") })
+		assert.Equal(t, http.StatusBadRequest, a.Status)
+	}
+}
+
+// TestBalancerClientAddress: the balancer appends the client's address, so
+// what the client wrote itself does not count.
+func TestBalancerClientAddress(t *testing.T) {
+	for _, tt := range []struct {
+		lines []string
+		want  string
+	}{
+		{[]string{"192.0.2.44"}, "192.0.2.44:0"},
+		{[]string{"203.0.113.9,192.0.2.44"}, "192.0.2.44:0"},
+		{[]string{"203.0.113.9", "192.0.2.44"}, "192.0.2.44:0"},
+		{[]string{"203.0.113.9", "203.0.113.9 , 2001:db8::1 "}, "[2001:db8::1]:0"},
+		{[]string{"\"192.0.2.1\", x, ,192.0.2.44"}, "192.0.2.44:0"},
+	} {
+		f := load(t, "balancer_lists")
+		f["multiValueHeaders"].(map[string]any)["x-forwarded-for"] = tt.lines
+		assert.Equal(t, tt.want, see(t, f).RemoteAddr)
+	}
+	f := load(t, "balancer")
+	delete(f["headers"].(map[string]any), "x-forwarded-for")
+	assert.Equal(t, ":0", see(t, f).RemoteAddr)
 }
 
 func FuzzInvoke(f *testing.F) {

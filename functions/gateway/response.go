@@ -2,11 +2,14 @@ package gateway
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
+	"strings"
 
+	"github.com/aws/aws-lambda-go/events"
 	"github.com/awslabs/aws-lambda-go-api-proxy/core"
 
 	"github.com/eurekaless/registry/core/readcache"
@@ -28,8 +31,6 @@ type recorder struct {
 	// list is the body when it is a list's, in one of its codings.
 	list *readcache.Body
 	gzip bool
-	// streams says that the answer is streamed.
-	streams bool
 }
 
 func newRecorder(p payload) *recorder {
@@ -72,11 +73,24 @@ func (w *recorder) Write(b []byte) (int, error) {
 // WriteBody is Write for a list's body, of which it keeps no copy.
 func (w *recorder) WriteBody(b *readcache.Body, gzip bool) {
 	w.WriteHeader(http.StatusOK)
-	if w.status != http.StatusOK || w.bodyless || w.list != nil || w.written != nil {
+	if w.status != http.StatusOK || w.list != nil || w.written != nil {
 		_, _ = w.Write(b.Bytes(gzip)) // whether it may have a body, Write knows
 		return
 	}
 	w.list, w.gzip = b, gzip
+}
+
+// size returns the fewest bytes that the response takes, as far as can be told
+// without making a text: that of 100,000 instances would take a container's
+// memory.
+func (w *recorder) size() int {
+	switch {
+	case w.list == nil:
+		return len(w.written)
+	case w.gzip:
+		return base64.StdEncoding.EncodedLen(len(w.list.Gzip()))
+	}
+	return int(w.list.PlainSize())
 }
 
 // materialize turns a list's body into written bytes, for a handler that
@@ -94,6 +108,9 @@ func (w *recorder) envelope() ([]byte, error) {
 	w.WriteHeader(http.StatusOK)
 	w.header.Del("Content-Length")
 	cookies := w.header["Set-Cookie"] != nil
+	if w.bodyless {
+		w.list = nil
+	}
 	switch {
 	case w.list != nil && !cookies:
 		return w.ready(), nil
@@ -123,10 +140,34 @@ type proxyWriter[R any] interface {
 
 // response returns the answer in the form of the request's payload format.
 func (w *recorder) response() (any, error) {
-	if w.payload == payload2 {
+	switch w.payload {
+	case payload2:
 		return through(w, core.NewProxyResponseWriterV2())
+	case balancerLists:
+		return through(w, core.NewProxyResponseWriterALB())
+	case balancer:
+		return w.singleValues()
 	}
 	return through(w, core.NewProxyResponseWriter())
+}
+
+// singleValues is the response to a load balancer whose target group has no
+// lists of values: it ignores those. Cookies cannot be joined; the first counts.
+func (w *recorder) singleValues() (any, error) {
+	made, err := through(w, core.NewProxyResponseWriterALB())
+	if err != nil {
+		return nil, err
+	}
+	response := made.(events.ALBTargetGroupResponse)
+	response.Headers = make(map[string]string, len(response.MultiValueHeaders))
+	for name, values := range response.MultiValueHeaders {
+		if name == "Set-Cookie" {
+			values = values[:1]
+		}
+		response.Headers[name] = strings.Join(values, ",")
+	}
+	response.MultiValueHeaders = nil
+	return response, nil
 }
 
 // through writes the answer to one of the api-proxy's writers.

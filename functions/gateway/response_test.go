@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
@@ -36,10 +37,11 @@ func serveGzip(body string) http.HandlerFunc {
 }
 
 func withoutEncoding(f fixture) fixture {
-	delete(f["headers"].(map[string]any), "accept-encoding")
-	delete(f["headers"].(map[string]any), "Accept-Encoding")
-	if multi, ok := f["multiValueHeaders"].(map[string]any); ok {
-		delete(multi, "Accept-Encoding")
+	for _, lines := range []string{"headers", "multiValueHeaders"} {
+		if headers, ok := f[lines].(map[string]any); ok {
+			delete(headers, "accept-encoding")
+			delete(headers, "Accept-Encoding")
+		}
 	}
 	return f
 }
@@ -76,7 +78,7 @@ func TestH23(t *testing.T) {
 // logged; the same in gzip passes.
 func TestH24(t *testing.T) {
 	large := strings.Repeat(fmt.Sprintf("%01500d\n", rand.Uint64()), 5000)
-	for _, form := range []string{"rest", "http"} {
+	for _, form := range forms {
 		t.Run(form, func(t *testing.T) {
 			var log bytes.Buffer
 			h := gateway.New(gateway.Config{HTTP: serveGzip(large), Log: slog.New(slog.NewTextHandler(&log, nil))})
@@ -91,8 +93,41 @@ func TestH24(t *testing.T) {
 			assert.Equal(t, http.StatusNotAcceptable, a.Status)
 			assert.Equal(t, "application/json", a.header("Content-Type"))
 			assert.Contains(t, a.Text, "Accept-Encoding: gzip")
-			assert.Contains(t, a.Text, "/apps/delta")
-			assert.Contains(t, log.String(), "answer too large")
+			assert.Contains(t, log.String(), "response too large")
+		})
+	}
+}
+
+// TestBalancerResponses: a load balancer wants a reason beside the status and
+// says itself whether a body is base64; and it passes no more than 1 MB.
+func TestBalancerResponses(t *testing.T) {
+	for _, form := range []string{"balancer", "balancer_lists"} {
+		t.Run(form, func(t *testing.T) {
+			for status, want := range map[int]string{204: "204 No Content", 404: "404 Not Found"} {
+				h := gateway.New(gateway.Config{HTTP: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) })})
+				envelope, err := h.Invoke(t.Context(), load(t, form).json(t))
+				require.NoError(t, err)
+				var got map[string]any
+				require.NoError(t, json.Unmarshal(envelope, &got))
+				assert.Equal(t, want, got["statusDescription"])
+				assert.Equal(t, false, got["isBase64Encoded"])
+			}
+			random := make([]byte, 760_000) // 1,013,334 bytes as base64
+			for i := range random {
+				random[i] = byte(rand.Uint32())
+			}
+			for size, status := range map[int]int{700_000: 200, len(random): 406} {
+				a := ask(t, load(t, form), func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Content-Encoding", "gzip")
+					_, _ = w.Write(random[:size])
+				})
+				assert.Equal(t, status, a.Status)
+				if status == http.StatusNotAcceptable {
+					assert.Contains(t, a.Text, "a load balancer passes 1000000: ask for the compact form")
+					assert.Contains(t, a.Text, "Entry=url")
+					assert.Empty(t, a.header("Content-Encoding"))
+				}
+			}
 		})
 	}
 }
@@ -194,6 +229,12 @@ func TestSeveralValues(t *testing.T) {
 				assert.NotContains(t, a.Headers, "Set-Cookie")
 				return
 			}
+			if form == "balancer" {
+				assert.Equal(t, map[string]string{"Vary": "Accept,Accept-Encoding", "Set-Cookie": cookies[0]}, a.Headers)
+				assert.Empty(t, a.MultiHeaders, "ignored by a target group without lists")
+				return
+			}
+			assert.Empty(t, a.Headers)
 			assert.Equal(t, []string{"Accept", "Accept-Encoding"}, a.MultiHeaders["Vary"])
 			assert.Equal(t, cookies, a.MultiHeaders["Set-Cookie"])
 		})

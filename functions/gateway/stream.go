@@ -10,23 +10,20 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// Stream answers as Invoke does, and events of function URLs and REST APIs in
-// the form that response streaming wants: such an answer may have 200 MB instead
-// of the 6 MB that a function can otherwise give, and is not in base64. Others
-// have no such form; a function behind an HTTP API with a function URL beside it
-// gets both. An event does not say whether its sender streams, so the function
-// has to be told.
+// Stream answers as Invoke does, and events of function URLs in the form of
+// response streaming: such a response may have 200 MB instead of the 6 MB that a
+// function can otherwise give, and is not in base64. An event does not say
+// whether its sender streams, so the function has to be told.
 func (h *Handler) Stream(ctx context.Context, payload []byte) (io.Reader, error) {
-	ev, err := recognized(payload)
+	ev, err := decode(payload)
 	if err != nil {
 		return nil, err
 	}
-	if !ev.streams() {
-		answer, err := h.invoke(ctx, ev)
-		return bytes.NewReader(answer), err
+	if !ev.functionURL() {
+		response, err := h.invoke(ctx, ev)
+		return bytes.NewReader(response), err
 	}
 	w := newRecorder(ev.payload)
-	w.streams = true
 	h.answer(ctx, ev, w)
 	return w.stream(), nil
 }
@@ -35,7 +32,6 @@ func (h *Handler) Stream(ctx context.Context, payload []byte) (io.Reader, error)
 func (w *recorder) stream() io.Reader {
 	w.WriteHeader(http.StatusOK)
 	w.header.Del("Content-Length")
-	// REST APIs want the same document before the body.
 	out := &events.LambdaFunctionURLStreamingResponse{
 		StatusCode: w.status, Headers: make(map[string]string, len(w.header)), Cookies: w.header["Set-Cookie"],
 	}
@@ -44,13 +40,10 @@ func (w *recorder) stream() io.Reader {
 			out.Headers[name] = strings.Join(values, ",")
 		}
 	}
-	if w.list != nil {
+	if w.list != nil && !w.bodyless {
 		out.Body = bytes.NewReader(w.list.Bytes(w.gzip))
 	} else {
 		out.Body = bytes.NewReader(w.written)
 	}
 	return out
 }
-
-// Unbounded reports whether answers of any size get through.
-func (w *recorder) Unbounded() bool { return w.streams }

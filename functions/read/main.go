@@ -19,8 +19,5 @@ func main() {
 		os.Exit(1)
 	}
 	parts.Pages = templates.New()
-	if parts.Config.Streaming {
-		lambda.Start(parts.Read().Stream)
-	}
 	lambda.Start(parts.Read())
 }

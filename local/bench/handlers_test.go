@@ -15,7 +15,6 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/functions/boot"
-	"github.com/eurekaless/registry/functions/gateway"
 	"github.com/eurekaless/registry/functions/handlers"
 	"github.com/eurekaless/registry/local/bench/process"
 	"github.com/eurekaless/registry/storage"
@@ -71,7 +70,7 @@ func newStage(b *testing.B, n int) *stage {
 	parts := &boot.Parts{
 		Config: cfg, Tables: storage.Tables{LeaseTable: store, DeltaTable: store},
 		Log: slog.New(slog.DiscardHandler), Meter: handlers.Unmetered{},
-		Now: func() time.Time { return s.now }, Environment: "bench", Fits: gateway.Fits,
+		Now: func() time.Time { return s.now }, Environment: "bench",
 	}
 	s.parts, s.write, s.read = parts, parts.Write(), parts.Read()
 	for i := range n {

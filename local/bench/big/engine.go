@@ -19,7 +19,6 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/functions/boot"
-	"github.com/eurekaless/registry/functions/gateway"
 	"github.com/eurekaless/registry/functions/handlers"
 	"github.com/eurekaless/registry/local/pump"
 	"github.com/eurekaless/registry/storage"
@@ -54,7 +53,7 @@ func (o options) parts(e *engine, usage func(context.Context, dynamodb.Usage)) (
 	}
 	tables, err := e.tables(cfg, usage)
 	return &boot.Parts{
-		Config: cfg, Tables: tables, Meter: handlers.Unmetered{}, Now: time.Now, Environment: "big", Fits: gateway.Fits,
+		Config: cfg, Tables: tables, Meter: handlers.Unmetered{}, Now: time.Now, Environment: "big",
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}, err
 }
