@@ -33,8 +33,6 @@ func (e evaluation) holds(n node) bool {
 			return !slices.ContainsFunc(args, func(n node) bool { return !e.holds(n) })
 		case "Fn::Or":
 			return slices.ContainsFunc(args, e.holds)
-		case "Fn::Contains":
-			return slices.Contains(strings.Split(e.value(args[0]), ","), e.value(args[1]))
 		default:
 			e.t.Fatalf("rules have no %s", function)
 		}
