@@ -10,7 +10,12 @@
 //	  "dashboard": {"role": "read", "passwords": ["$argon2id$..."]},
 //	  "shop-team": {"role": "register", "applications": ["SHOP", "SHOP-*"], "passwords": ["$argon2id$..."]},
 //	  "ops": {"role": "admin", "passwords": ["$argon2id$..."]}
+//	}, "regions": {
+//	  "us-west-2": {"user": "reader", "password": "..."}
 //	}}
+//
+// "regions" is optional: what this registry sends when it reads the registries
+// of other regions. These passwords are kept as they are.
 //
 // A user may have several passwords at a time, so that a new one is valid
 // before the old one is taken away, and nothing has to be deployed for either.

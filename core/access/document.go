@@ -19,6 +19,8 @@ const maxPasswords = 4
 // example.
 type document struct {
 	Users map[string]userEntry `json:"users"`
+	// Regions are logins for other regions' registries.
+	Regions map[string]Login `json:"regions"`
 }
 
 type userEntry struct {
@@ -31,10 +33,16 @@ type userEntry struct {
 // users are all users by name.
 type users map[string]*user
 
-// parseUsers reads a document. The error joins every fault, and holds nothing
-// secret. A member that is not known is a fault: a misspelt limit must not
-// mean that there is none.
-func parseUsers(data []byte) (users, error) {
+// credentials are what a document says.
+type credentials struct {
+	users   users
+	regions map[string]Login
+}
+
+// parseDocument reads a document. The error joins every fault, and holds nothing
+// secret. An unknown member is a fault: a misspelled limit must not mean that
+// there is none.
+func parseDocument(data []byte) (*credentials, error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	var d document
@@ -56,10 +64,10 @@ func parseUsers(data []byte) (users, error) {
 		}
 		out[name] = u
 	}
-	if err := errors.Join(faults...); err != nil {
+	if err := errors.Join(append(faults, checkRegions(d.Regions))...); err != nil {
 		return nil, err
 	}
-	return out, nil
+	return &credentials{out, d.Regions}, nil
 }
 
 // withoutText takes from a decoding error what it quotes of the document.

@@ -16,11 +16,12 @@ import (
 const aHash = "$argon2id$v=19$m=7168,t=5,p=1$MDEyMzQ1Njc4OWFiY2RlZg$J8lM7XPRk6qo4qF4KjLF4u9eqZE6K0bNXnBihF5axU8"
 
 func TestDocument(t *testing.T) {
-	all, err := parseUsers([]byte(`{"users": {
+	d, err := parseDocument([]byte(`{"users": {
 		"dashboard": {"role": "read", "passwords": ["` + aHash + `"]},
 		"shop-team": {"role": "register", "applications": ["shop", "Shop-*"], "passwords": ["` + aHash + `", "` + aHash + `"]},
 		"operator": {"role": "admin", "passwords": ["` + aHash + `"]}}}` + "\n"))
 	require.NoError(t, err)
+	all := d.users
 	require.Len(t, all, 3)
 	assert.Equal(t, Read, all["dashboard"].role)
 	assert.Equal(t, []pattern{"SHOP", "SHOP-*"}, all["shop-team"].applications)
@@ -57,7 +58,7 @@ func TestDocumentsThatAreRefused(t *testing.T) {
 		"name with a line":       {`{"users": {"a\nb": {"role": "read", "passwords": ["` + aHash + `"]}}}`, "name"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := parseUsers([]byte(c.document))
+			_, err := parseDocument([]byte(c.document))
 			require.ErrorContains(t, err, c.says)
 			for _, secret := range []string{"J8lM7XPRk6qo", "MDEyMzQ1", "plain secret", "123456"} {
 				assert.NotContains(t, err.Error(), secret)
@@ -67,7 +68,7 @@ func TestDocumentsThatAreRefused(t *testing.T) {
 }
 
 func TestAllFaultsAtOnce(t *testing.T) {
-	_, err := parseUsers([]byte(`{"users": {"a": {"role": "x", "passwords": []}, "b": {"role": "read", "passwords": ["y"]}}}`))
+	_, err := parseDocument([]byte(`{"users": {"a": {"role": "x", "passwords": []}, "b": {"role": "read", "passwords": ["y"]}}}`))
 	for _, text := range []string{`user "a"`, "role", "passwords", `user "b"`, "number 1"} {
 		assert.ErrorContains(t, err, text)
 	}
@@ -150,12 +151,12 @@ func plain(pattern, name string) bool {
 func FuzzDocument(f *testing.F) {
 	f.Add([]byte(`{"users": {"a": {"role": "register", "applications": ["A*"], "passwords": ["` + aHash + `"]}}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		all, err := parseUsers(data)
+		d, err := parseDocument(data)
 		if err != nil {
 			return
 		}
 		require.True(t, json.Valid(data))
-		for _, u := range all {
+		for _, u := range d.users {
 			assert.Positive(t, u.role.level())
 			assert.NotEmpty(t, u.passwords)
 		}

@@ -35,7 +35,7 @@ type Source func(ctx context.Context) ([]byte, error)
 
 // generation is the document as it was read, and what was found out by it.
 type generation struct {
-	users users
+	*credentials
 	*memory
 	// sum tells whether the document has changed.
 	sum [sha256.Size]byte
@@ -163,10 +163,10 @@ func (r *reader) generation(ctx context.Context, old *generation) (*generation, 
 	}
 	next := &generation{sum: sha256.Sum256(data), read: r.now()}
 	if old != nil && old.sum == next.sum {
-		next.users, next.memory = old.users, old.memory
+		next.credentials, next.memory = old.credentials, old.memory
 		return next, nil
 	}
-	if next.users, err = parseUsers(data); err != nil {
+	if next.credentials, err = parseDocument(data); err != nil {
 		return nil, err
 	}
 	next.memory = newMemory()

@@ -17,8 +17,8 @@ import (
 
 // Config is the settings of a function or of the local process. [Settings]
 // says for each its variable, default and unit; a field that a function does
-// not use has its default there. Nothing in it is secret but what the URLs of
-// RemoteRegions may hold.
+// not use has its default there. Nothing in it is secret, except that the
+// local process accepts credentials in the URLs of RemoteRegions.
 type Config struct {
 	// LeaseTable and DeltaTable are names of tables.
 	LeaseTable string
@@ -161,6 +161,9 @@ func (c *Config) check(user User) []error {
 		fault(!c.Anonymous && c.CredentialsFile == "", "REGISTRY_CREDENTIALS_FILE: unset, and open access must be asked for "+
 			"with REGISTRY_ANONYMOUS=true when others can reach REGISTRY_LISTEN=%s", c.Listen)
 		return faults
+	}
+	for _, r := range c.RemoteRegions {
+		fault(r.hasCredentials(), "REGISTRY_REMOTE_REGIONS: %s: the URL has credentials; they belong in the secret, under \"regions\"", r.Name)
 	}
 	fault(user == Evict && c.EvictionInterval == 0,
 		"REGISTRY_EVICTION_INTERVAL=0s: the schedule has an interval, the function must know it")

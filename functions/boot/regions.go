@@ -1,22 +1,66 @@
 package boot
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"regexp"
 	"strings"
 	"time"
 
+	"github.com/eurekaless/registry/core/access"
 	"github.com/eurekaless/registry/core/discovery"
 	"github.com/eurekaless/registry/core/regions"
 	"github.com/eurekaless/registry/functions/handlers"
 )
 
-// RemoteRegion is another region and the base URL of its registry, which may
-// hold credentials.
+// RemoteRegion is another region and the base URL of its registry. Only the
+// local process accepts a URL with credentials: a function's are in the secret,
+// since everybody who may read its configuration sees the environment.
 type RemoteRegion struct {
 	Name, URL string
+}
+
+// hasCredentials reports whether the URL holds any.
+func (r RemoteRegion) hasCredentials() bool {
+	u, err := url.Parse(r.URL)
+	return err == nil && u.User != nil
+}
+
+// regionLogins has the logins for other regions, as access.Guard does.
+type regionLogins interface {
+	Region(ctx context.Context, name string) (login access.Login, ok bool, err error)
+}
+
+// loginTransport adds a region's login to each request, where there is one. It
+// asks each time, as passwords rotate.
+type loginTransport struct {
+	region string
+	logins regionLogins
+	base   http.RoundTripper
+}
+
+func (t *loginTransport) RoundTrip(r *http.Request) (*http.Response, error) {
+	login, ok, err := t.logins.Region(r.Context(), t.region)
+	if err != nil {
+		return nil, fmt.Errorf("login for region %s: %w", t.region, err)
+	}
+	if ok {
+		r = r.Clone(r.Context())
+		r.SetBasicAuth(login.User, login.Password)
+	}
+	return t.base.RoundTrip(r)
+}
+
+// transport returns what sends requests to a region; nil is the default.
+func (p *Parts) transport(region string) http.RoundTripper {
+	logins, ok := p.Guard.(regionLogins)
+	if !ok {
+		return nil
+	}
+	return &loginTransport{region, logins, http.DefaultTransport}
 }
 
 // remoteRegions reads name=url pairs separated by commas. Its errors show no
@@ -60,7 +104,7 @@ func (p *Parts) regions() *regions.Set {
 		api, err := discovery.NewAPI(discovery.Config{
 			ServiceURLs: []string{r.URL}, ClientName: "registry", RequestTimeout: regions.DefaultTimeout,
 			QuarantineTime: time.Nanosecond, // there is no other server to ask instead
-			Now:            p.Now,
+			Now:            p.Now, Transport: p.transport(r.Name),
 		})
 		if err != nil {
 			p.Log.Error("region left out", "region", r.Name, "error", err)

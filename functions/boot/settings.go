@@ -126,7 +126,7 @@ func Settings() []Setting {
 		{"REGISTRY_REGION", "", "", readUser,
 			"region that the status page shows; unset: that of the tables", text(func(c *Config) *string { return &c.Region })},
 		{"REGISTRY_REMOTE_REGIONS", "", "", readUser,
-			"other regions' registries as name=url pairs separated by commas, whose instances are added for ?regions=name", remoteRegions},
+			"other regions' registries as name=url pairs separated by commas, whose instances are added for ?regions=name; logins for them are in the credentials, under \"regions\"", remoteRegions},
 		{"REGISTRY_LOG_LEVEL", "info", "", everybody,
 			"least level that is logged: debug, info, warn or error", level},
 		{"REGISTRY_CREDENTIALS_SECRET", "", "", served,
