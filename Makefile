@@ -131,7 +131,7 @@ vulnerabilities: ## govulncheck with today's list (skipped without a network, un
 VENV := $(BUILD)/venv
 CHECKOV_VENV := $(BUILD)/venv-checkov
 .PHONY: lint-template
-lint-template: ## cfn-lint, sam validate, checkov, and infra/proof on template.yaml (skipped without Python or Java, unless all is required)
+lint-template: ## cfn-lint, sam validate, checkov, and infra/proof on both templates (skipped without Python or Java, unless all is required)
 	@for tool in python3 java mvn; do \
 	  command -v $$tool >/dev/null && continue; \
 	  if [ -n "$${REGISTRY_TEST_REQUIRE_ALL:-}" ]; then echo "make lint-template: no $$tool" >&2; exit 1; fi; \
@@ -141,11 +141,11 @@ lint-template: ## cfn-lint, sam validate, checkov, and infra/proof on template.y
 
 .PHONY: lint-template-now
 lint-template-now: $(VENV)/.installed $(CHECKOV_VENV)/.installed
-	$(VENV)/bin/cfn-lint template.yaml
+	$(VENV)/bin/cfn-lint template.yaml infra/containers.yaml
 	$(VENV)/bin/sam validate --lint --template template.yaml --region us-east-1
 	cd infra/proof && BUILD=$(abspath $(BUILD)) PYTHONDONTWRITEBYTECODE=1 $(abspath $(VENV))/bin/python -m unittest proof_test
-	PYTHONDONTWRITEBYTECODE=1 $(VENV)/bin/python infra/proof/prove.py template.yaml $(BUILD)
-	$(CHECKOV_VENV)/bin/checkov --config-file .checkov.yaml --file template.yaml
+	PYTHONDONTWRITEBYTECODE=1 $(VENV)/bin/python infra/proof/prove.py template.yaml infra/containers.yaml $(BUILD)
+	$(CHECKOV_VENV)/bin/checkov --config-file .checkov.yaml --file template.yaml infra/containers.yaml
 	$(CHECKOV_VENV)/bin/checkov --config-file .checkov.yaml --directory $(BUILD)/stacks
 
 $(VENV)/.installed: Makefile

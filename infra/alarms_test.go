@@ -27,7 +27,7 @@ func TestLostHeartbeatsAlarm(t *testing.T) {
 	watched := map[string]map[metric]bool{}
 	for entry := range map[string]bool{"http": true, "url": true, "alb": true} {
 		watched[entry] = map[metric]bool{}
-		e := evaluation{t, map[string]string{"Entry": entry}}
+		e := evaluation{t, template(t), map[string]string{"Entry": entry}}
 		for name, p := range ofType(t, "AWS::CloudWatch::Alarm") {
 			if !e.condition(text(t, template(t), "Resources", name, "Condition")) {
 				continue
@@ -78,7 +78,7 @@ func TestProvisionedTableScales(t *testing.T) {
 		assert.Equal(t, kind+"CapacityCeiling", text(t, alarm, "Threshold", "Ref"))
 	}
 	for billing, want := range map[string]string{"ondemand": "PAY_PER_REQUEST", "provisioned": "PROVISIONED"} {
-		e := evaluation{t, map[string]string{"LeaseTableBilling": billing}}
+		e := evaluation{t, template(t), map[string]string{"LeaseTableBilling": billing}}
 		assert.Equal(t, want, e.value(properties(t, "LeaseTable")["BillingMode"]))
 		assert.Equal(t, billing == "provisioned", e.condition(text(t, template(t), "Resources", "WriteScaling", "Condition")))
 	}
@@ -105,7 +105,7 @@ func TestDeploymentsRollBack(t *testing.T) {
 	for deployment, want := range map[string][2]bool{
 		"AllAtOnce": {false, false}, "Published": {true, false}, "Canary10Percent5Minutes": {true, true}, "Linear10PercentEvery1Minute": {true, true},
 	} {
-		e := evaluation{t, map[string]string{"Deployment": deployment}}
+		e := evaluation{t, template(t), map[string]string{"Deployment": deployment}}
 		assert.Equal(t, want, [2]bool{e.condition("Publishes"), e.condition("Shifts")}, deployment)
 	}
 }

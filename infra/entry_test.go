@@ -121,7 +121,7 @@ func TestLoadBalancer(t *testing.T) {
 	}
 	assert.Equal(t, "internal", text(t, template(t), "Parameters", "LoadBalancerScheme", "Default"))
 	for certificate, want := range map[string][]string{"": {"80", "HTTP"}, "arn": {"443", "HTTPS"}} {
-		e := evaluation{t, map[string]string{"CertificateArn": certificate}}
+		e := evaluation{t, template(t), map[string]string{"CertificateArn": certificate}}
 		listener := properties(t, "Listener")
 		ingress := list(t, properties(t, "LoadBalancerSecurityGroup"), "SecurityGroupIngress")[0]
 		assert.Equal(t, want, []string{e.value(listener["Port"]), e.value(listener["Protocol"])})
@@ -168,7 +168,7 @@ func TestEntriesHaveWhatTheyNeed(t *testing.T) {
 		"url":  {"ApiFunction", "EvictFunction", "StreamFunction"},
 	}
 	for entry, functions := range want {
-		e := evaluation{t, map[string]string{"Entry": entry}}
+		e := evaluation{t, template(t), map[string]string{"Entry": entry}}
 		var got []string
 		for name := range ofType(t, "AWS::Serverless::Function") {
 			condition, ok := dict(t, template(t), "Resources", name)["Condition"]

@@ -8,14 +8,15 @@ import (
 )
 
 // evaluation evaluates rules, conditions and values as CloudFormation does, for
-// a stack with these parameters and the defaults of the others.
+// a stack of a template with these parameters and the defaults of the others.
 type evaluation struct {
 	t          *testing.T
+	template   object
 	parameters map[string]string
 }
 
 // defaults evaluates for a stack without any parameters.
-func defaults(t *testing.T) evaluation { return evaluation{t, nil} }
+func defaults(t *testing.T) evaluation { return evaluation{t, template(t), nil} }
 
 // holds evaluates a rule's or condition's function.
 func (e evaluation) holds(n node) bool {
@@ -43,7 +44,7 @@ func (e evaluation) holds(n node) bool {
 // condition evaluates a named condition.
 func (e evaluation) condition(name string) bool {
 	e.t.Helper()
-	return e.holds(at(e.t, template(e.t), "Conditions", name))
+	return e.holds(at(e.t, e.template, "Conditions", name))
 }
 
 // value evaluates a scalar. A resource is its name in the template, a table its
@@ -79,13 +80,13 @@ func (e evaluation) ref(name string) string {
 	if value, ok := e.parameters[name]; ok {
 		return value
 	}
-	if parameter, ok := dict(e.t, template(e.t), "Parameters")[name]; ok {
+	if parameter, ok := dict(e.t, e.template, "Parameters")[name]; ok {
 		return text(e.t, parameter, "Default")
 	}
 	if name == "AWS::StackName" {
 		return stackName(e.t)
 	}
-	if resource, ok := dict(e.t, template(e.t), "Resources")[name]; ok && text(e.t, resource, "Type") == "AWS::DynamoDB::Table" {
+	if resource, ok := dict(e.t, e.template, "Resources")[name]; ok && text(e.t, resource, "Type") == "AWS::DynamoDB::Table" {
 		return e.value(properties(e.t, name)["TableName"])
 	}
 	return name

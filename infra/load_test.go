@@ -22,9 +22,14 @@ type (
 	object = map[string]any
 )
 
-// parse reads the template once; nobody changes it.
-var parse = sync.OnceValues(func() (node, error) {
-	data, err := os.ReadFile("../template.yaml")
+// parse and parseContainers read a template once; nobody changes it.
+var (
+	parse           = sync.OnceValues(func() (node, error) { return parseFile("../template.yaml") })
+	parseContainers = sync.OnceValues(func() (node, error) { return parseFile("containers.yaml") })
+)
+
+func parseFile(path string) (node, error) {
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -33,12 +38,20 @@ var parse = sync.OnceValues(func() (node, error) {
 		return nil, err
 	}
 	return convert(file.Docs[0].Body)
-})
+}
 
 // template returns the whole template.
 func template(t *testing.T) object {
 	t.Helper()
 	whole, err := parse()
+	require.NoError(t, err)
+	return whole.(object)
+}
+
+// containers returns the whole template of the containers' stack.
+func containers(t *testing.T) object {
+	t.Helper()
+	whole, err := parseContainers()
 	require.NoError(t, err)
 	return whole.(object)
 }

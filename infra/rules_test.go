@@ -90,7 +90,7 @@ func TestRules(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			refused := refusals(t, tt.parameters)
+			refused := refusals(t, template(t), tt.parameters)
 			if tt.refused == "" {
 				assert.Empty(t, refused)
 				return
@@ -101,12 +101,12 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// refusals returns what the template's rules say against parameters.
-func refusals(t *testing.T, parameters map[string]string) []string {
+// refusals returns what a template's rules say against parameters.
+func refusals(t *testing.T, template object, parameters map[string]string) []string {
 	t.Helper()
-	e := evaluation{t, parameters}
+	e := evaluation{t, template, parameters}
 	var out []string
-	for _, rule := range dict(t, template(t), "Rules") {
+	for _, rule := range dict(t, template, "Rules") {
 		if condition, ok := rule.(object)["RuleCondition"]; ok && !e.holds(condition) {
 			continue
 		}

@@ -31,7 +31,7 @@ func TestRunbookCommands(t *testing.T) {
 				}
 				parameters[name] = value
 			}
-			assert.Empty(t, refusals(t, parameters), m[1])
+			assert.Empty(t, refusals(t, template(t), parameters), m[1])
 		}
 	}
 	assert.Greater(t, deploys, 8)

@@ -101,6 +101,28 @@ def _covered(pairs, picks, factor):
     return sum(any(f == factor for f, _ in p) and all(picks.get(f) == o for f, o in p) for p in pairs)
 
 
+# Stacks of containers.yaml, with a subnet for each task.
+_CONTAINERS = {
+    "Image": "123456789012.dkr.ecr.us-east-1.amazonaws.com/registry:v1",
+    "LeaseTableName": "eureka-leases",
+    "DeltaTableName": "eureka-deltas",
+    "VpcId": "VPC",
+    "SubnetA": "SUBNET_A",
+    "SubnetB": "SUBNET_B",
+    "AllowedCidr": "10.0.0.0/8",
+    "AssignPublicIp": "ENABLED",
+}
+_REPOSITORY = {"ImageRepositoryArn": "arn:aws:ecr:us-east-1:123456789012:repository/registry"}
+CONTAINERS = [
+    (f"{access}, {spot}, {alarms}, {repository}", {**_CONTAINERS, **a, **s, **w, **r})
+    for (access, a), (spot, s), (alarms, w), (repository, r) in itertools.product(
+        {"secret": {"CredentialsSecretArn": SECRET}, "open": {"AnonymousAccess": "true"}}.items(),
+        {"Fargate": {}, "Spot": {"Spot": "true", "TaskSize": "large"}}.items(),
+        {"alarms": {"AlarmTopicArn": "arn:aws:sns:us-east-1:123456789012:alarms"}, "no alarms": {"Alarms": "false"}}.items(),
+        {"ECR": _REPOSITORY, "public image": {}}.items(),
+    )
+]
+
 # Stacks that between them have every resource, with all that security reviews ask for switched on.
 _STRICT = {
     "CredentialsSecretArn": SECRET,

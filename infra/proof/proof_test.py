@@ -7,6 +7,7 @@ import pathlib
 import unittest
 
 import prove
+from combinations import CONTAINERS
 
 TEMPLATE = pathlib.Path(__file__).parents[2] / "template.yaml"
 BUILD = pathlib.Path(os.environ.get("BUILD", TEMPLATE.parent / ".build")).resolve()
@@ -44,6 +45,13 @@ class ProofTest(unittest.TestCase):
     def test_template_has_no_faults(self):
         for wanted in HTTP, DOMAIN, ALB:
             self.assertEqual("", self.faults(wanted))
+
+    def test_containers_have_no_faults_and_theirs_are_named(self):
+        source = (TEMPLATE.parent / "infra/containers.yaml").read_text()
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.assertFalse(prove.prove(source, BUILD, CONTAINERS[:1]))
+            broken = source.replace("TaskDefinition: !Ref Task", "TaskDefinition: !Ref Nothing", 1)
+            self.assertIn("which this stack does not have", "".join(prove.prove(broken, BUILD, CONTAINERS[:1])))
 
     def test_documents_that_cannot_be_imported_are_named(self):
         for wanted in HTTP, DOMAIN:

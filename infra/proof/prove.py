@@ -1,4 +1,4 @@
-"""Proves, without an AWS account, that the stacks of template.yaml can be created: prove.py TEMPLATE BUILD_FOLDER."""
+"""Proves, without an AWS account, that the stacks of both templates can be created: prove.py TEMPLATE CONTAINERS BUILD_FOLDER."""
 
 import collections
 import json
@@ -7,7 +7,7 @@ import sys
 
 import documents
 import stacks
-from combinations import REVIEWED, combinations
+from combinations import CONTAINERS, REVIEWED, combinations
 from translate import BrokenReference, Stack, translate
 
 
@@ -51,8 +51,9 @@ def created(account, stack, parameters):
 
 
 def main():
-    source, build = pathlib.Path(sys.argv[1]).read_text(), pathlib.Path(sys.argv[2]).resolve()
-    faults = prove(source, build)
+    source, containers = (pathlib.Path(name).read_text() for name in sys.argv[1:3])
+    build = pathlib.Path(sys.argv[3]).resolve()
+    faults = prove(source, build) + prove(containers, build, CONTAINERS)
     for name, parameters in REVIEWED.items():  # for checkov, which looks at one stack at a time
         folder = build / "stacks"
         folder.mkdir(exist_ok=True)

@@ -108,11 +108,14 @@ class Account:
             archive.writestr("bootstrap", "")
         s3.create_bucket(Bucket="code")
         s3.put_object(Bucket="code", Key="functions.zip", Body=code.getvalue())
+        subnets = [s["SubnetId"] for s in ec2.describe_subnets()["Subnets"]]
         zone = boto3.client("route53").create_hosted_zone(Name="example.org", CallerReference="1")
         self.values = {
             "CERTIFICATE": boto3.client("acm").request_certificate(DomainName="*.example.org")["CertificateArn"],
             "VPC": ec2.describe_vpcs()["Vpcs"][0]["VpcId"],
-            "SUBNETS": ",".join(s["SubnetId"] for s in ec2.describe_subnets()["Subnets"][:2]),
+            "SUBNETS": ",".join(subnets[:2]),
+            "SUBNET_A": subnets[0],
+            "SUBNET_B": subnets[1],
             "ZONE": zone["HostedZone"]["Id"].split("/")[-1],
         }
         self.cloudformation = boto3.client("cloudformation")

@@ -37,6 +37,8 @@ class Stack:
         self.resources = {n: self._decide(template["Resources"][n], n) for n in sorted(self.names)}
         self.outputs = {n: self._decide(o, n) for n, o in template["Outputs"].items() if self._exists(o)}
         self.template = {"Parameters": template["Parameters"], "Resources": self.resources, "Outputs": self.outputs}
+        if "Mappings" in template:
+            self.template["Mappings"] = template["Mappings"]
 
     def reviewed(self):
         """The stack with its parameters' values as defaults, for tools that look at a template alone."""

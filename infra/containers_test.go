@@ -1,0 +1,82 @@
+package infra_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/functions/boot"
+)
+
+// TestContainersRules: the stack is refused when it would be open by accident,
+// and when both tasks would be in one subnet.
+func TestContainersRules(t *testing.T) {
+	const secret = "arn:aws:secretsmanager:eu-central-1:123456789012:secret:eureka-AbCdEf"
+	type parameters = map[string]string
+	for name, tt := range map[string]struct {
+		parameters parameters
+		refused    string
+	}{
+		"a secret":        {parameters{"CredentialsSecretArn": secret, "SubnetA": "subnet-1", "SubnetB": "subnet-2"}, ""},
+		"open by name":    {parameters{"AnonymousAccess": "true", "SubnetA": "subnet-1", "SubnetB": "subnet-2"}, ""},
+		"nothing said":    {parameters{"SubnetA": "subnet-1", "SubnetB": "subnet-2"}, "AnonymousAccess=true to serve without credentials"},
+		"open and secret": {parameters{"AnonymousAccess": "true", "CredentialsSecretArn": secret, "SubnetA": "subnet-1", "SubnetB": "subnet-2"}, "set only one of them"},
+		"one subnet":      {parameters{"CredentialsSecretArn": secret, "SubnetA": "subnet-1", "SubnetB": "subnet-1"}, "two Availability Zones"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			refused := refusals(t, containers(t), tt.parameters)
+			if tt.refused == "" {
+				assert.Empty(t, refused)
+				return
+			}
+			assert.Contains(t, strings.Join(refused, "\n"), tt.refused)
+		})
+	}
+}
+
+// TestContainersMayDoWhatTheApiFunctionMay: tasks serve the same requests, so
+// their role has the same actions on the same tables (TestPermissions).
+func TestContainersMayDoWhatTheApiFunctionMay(t *testing.T) {
+	var got []string
+	policy := list(t, containers(t), "Resources", "TaskRole", "Properties", "Policies")[0]
+	for _, s := range list(t, policy, "PolicyDocument", "Statement") {
+		if _, conditional := s.(object)["Fn::If"]; conditional {
+			continue // the secret
+		}
+		table := "LeaseTable"
+		if strings.Contains(text(t, s, "Resource", "Fn::Sub"), "${DeltaTableName}") {
+			table = "DeltaTable"
+		}
+		for _, action := range actionsOf(t, s) {
+			got = append(got, strings.TrimPrefix(action, "dynamodb:")+" "+table)
+		}
+	}
+	slices.Sort(got)
+	assert.Equal(t, allowed(t, "ApiRole"), got)
+}
+
+// TestContainersSettings: what a task has in its environment are settings of
+// the process, with values that it accepts.
+func TestContainersSettings(t *testing.T) {
+	e := evaluation{t, containers(t), map[string]string{"AnonymousAccess": "true", "LeaseTableName": "leases", "DeltaTableName": "deltas"}}
+	definition := list(t, containers(t), "Resources", "Task", "Properties", "ContainerDefinitions")[0]
+	variables := map[string]string{"REGISTRY_LISTEN": "0.0.0.0:8761", "AWS_REGION": "eu-central-1"}
+	for _, v := range list(t, definition, "Environment") {
+		if _, conditional := v.(object)["Fn::If"]; conditional || text(t, v, "Name") == "GOMEMLIMIT" {
+			continue
+		}
+		variables[text(t, v, "Name")] = e.value(at(t, v, "Value"))
+	}
+	known := map[string]bool{}
+	for _, s := range boot.Settings() {
+		known[s.Name] = s.Users.Has(boot.Local)
+	}
+	for name := range variables {
+		assert.True(t, known[name], "the process reads no %s", name)
+	}
+	_, err := boot.Load(func(name string) (string, bool) { value, ok := variables[name]; return value, ok }, boot.Local)
+	require.NoError(t, err)
+}
