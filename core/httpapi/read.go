@@ -87,6 +87,11 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, body func(*readca
 
 // writeBody answers with a body of a view, or 304.
 func (h *Handler) writeBody(w http.ResponseWriter, r *http.Request, v *readcache.View, b *readcache.Body) error {
+	release, err := b.Acquire(r.Context())
+	if err != nil {
+		return err
+	}
+	defer release()
 	header := w.Header()
 	h.describe(header, v)
 	zipped := acceptsGzip(r)

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/wire"
 )
 
 // chunkSize is how many instances a chunk of applications holds on average.
@@ -23,6 +25,8 @@ type application struct {
 	// and the number of instances alone, so that chunks are the same in every
 	// container, and larger applications end more chunks.
 	ends bool
+	// bytes is what size returned; 0 before.
+	bytes atomic.Int64
 }
 
 // member is an instance's place in its application.
@@ -71,6 +75,28 @@ func (b *applicationBuilder) build() *application {
 		members:     slices.Clip(b.members),
 		ends:        hash(b.name)%chunkSize < uint64(len(b.instances)),
 	}
+}
+
+// size returns about how many bytes the instances take in a list.
+func (a *application) size() int64 {
+	if n := a.bytes.Load(); n > 0 {
+		return n
+	}
+	n := sizeOf(a.Instances)
+	a.bytes.Store(n)
+	return n
+}
+
+// registryFields is more than the fields take that [wire.Size] leaves out.
+const registryFields = 1 << 10
+
+// sizeOf returns about how many bytes instances take in a list.
+func sizeOf(instances []*eureka.InstanceInfo) int64 {
+	n := int64(registryFields)
+	for _, i := range instances {
+		n += int64(wire.Size(i)) + registryFields
+	}
+	return n
 }
 
 // hash is FNV-1a with a final mix. It decides where chunks end and so must be

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -20,6 +21,7 @@ type Body struct {
 	maker    maker
 	contents [codings]content
 	memos    sync.Map
+	place    place
 }
 
 // maker makes the bytes of a body in a coding, and the checksums of its text.
@@ -129,18 +131,26 @@ func etag(e wire.Encoding, c coding, sums []checksum) string {
 type wholeMaker struct {
 	encode    func(dst []byte) []byte
 	deflaters *deflaters
+	// estimate returns about how long the text is; nil: not known.
+	estimate func() int64
 }
 
 func (m *wholeMaker) make(c coding) ([]byte, []checksum) {
 	d := m.deflaters.get()
 	defer m.deflaters.put(d)
+	if m.estimate != nil {
+		d.text = slices.Grow(d.text[:0], int(m.estimate()))
+	}
 	text := m.encode(d.text[:0])
 	d.text = text
 	sums := []checksum{newChecksum(text)}
-	switch c {
-	case plain:
+	switch {
+	case c == plain && len(text) > mostText:
+		d.text = nil // the body has it, rather than a copy
+		return text, sums
+	case c == plain:
 		return bytes.Clone(text), sums
-	case gzipped:
+	case c == gzipped:
 		return appendTrailer(d.append([]byte(gzipHeader), text, nil), sums), sums
 	}
 	return nil, sums

@@ -52,6 +52,9 @@ type Config struct {
 	// in vain still gets the old view in time; default
 	// [DefaultRefreshTimeout].
 	RefreshTimeout time.Duration
+	// ListMemory is how many bytes the bodies of applications, VIPs and regions
+	// take together; default [DefaultListMemory].
+	ListMemory int64
 	// OnTurn, if not nil, is called after each try to make a view, by the
 	// request that made it; for metrics.
 	OnTurn func(context.Context, Turn)
@@ -107,7 +110,9 @@ func New(cfg Config) *Cache {
 		cfg.Logger = slog.Default()
 	}
 	offset := time.Duration(float64(cfg.Interval) * cfg.Offset)
-	return &Cache{cfg: cfg, schedule: schedule{cfg.Interval, offset}, slot: make(chan struct{}, 1), scans: newScans()}
+	c := &Cache{cfg: cfg, schedule: schedule{cfg.Interval, offset}, slot: make(chan struct{}, 1), scans: newScans()}
+	c.deflaters.shelf.limit = cfg.ListMemory
+	return c
 }
 
 // View returns the view that is due. When one is to be made, one request makes

@@ -23,8 +23,15 @@ const (
 // level is the compression level, the best of measured sizes for its time.
 const level = 5
 
-// deflaters lends out compressors; one takes about a megabyte.
-type deflaters struct{ idle sync.Pool }
+// mostText is the size of the largest text buffer that is kept.
+const mostText = 4 << 20
+
+// deflaters lends out compressors; one takes about a megabyte. shelf has what is
+// made with them.
+type deflaters struct {
+	idle  sync.Pool
+	shelf shelf
+}
 
 // deflater makes pieces of a gzip member.
 type deflater struct {
@@ -46,8 +53,7 @@ func (d *deflaters) get() *deflater {
 }
 
 func (d *deflaters) put(used *deflater) {
-	const most = 4 << 20
-	if cap(used.text) > most {
+	if cap(used.text) > mostText {
 		used.text = nil // it served an exceptional application
 	}
 	used.out = nil

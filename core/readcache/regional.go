@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/wire"
@@ -29,10 +30,19 @@ type Region struct {
 // them; the hash code counts those too. An instance that the own region has
 // under the same application and id hides another's.
 func (v *View) AllWith(regions []Region, e wire.Encoding) *Body {
-	return v.body(regionsKey(allRegionsBody, regions, e), v.list(e, func() eureka.Applications {
+	m := v.list(e, func() eureka.Applications {
 		all := v.mergedWith(regions, v.Applications(), func(r Region) []*eureka.InstanceInfo { return r.Instances })
 		return eureka.Applications{Version: allVersion, HashCode: eureka.HashCode(all), Applications: all}
-	}))
+	})
+	m.estimate = sync.OnceValue(func() int64 {
+		var n int64
+		v.state.applications.each(func(a *application) { n += a.size() })
+		for _, r := range regions {
+			n += sizeOf(r.Instances)
+		}
+		return n
+	})
+	return v.shelved(regionsKey(allRegionsBody, regions, e), m)
 }
 
 // DeltaWith returns the body of what changed, in other regions too.

@@ -34,6 +34,8 @@ type View struct {
 	deflaters *deflaters
 	bodies    sync.Map // of *Body, by bodyKey
 	flat      func() []eureka.Application
+	// turn is the view's on the shelf of bodies.
+	turn int
 }
 
 // bodyKey names a body of a view.
@@ -56,6 +58,7 @@ const (
 func newView(s *state, boundary, next time.Time, docs *documents, d *deflaters) *View {
 	v := &View{state: s, boundary: boundary, next: next, documents: docs, deflaters: d}
 	v.flat = sync.OnceValue(v.flatten)
+	v.turn = d.shelf.next()
 	return v
 }
 
@@ -113,7 +116,7 @@ func (v *View) Application(name string, e wire.Encoding) (*Body, bool) {
 		return nil, false
 	}
 	key := bodyKey{kind: applicationBody, name: a.Name, encoding: e}
-	return v.body(key, &wholeMaker{deflaters: v.deflaters, encode: func(dst []byte) []byte {
+	return v.shelved(key, &wholeMaker{deflaters: v.deflaters, estimate: a.size, encode: func(dst []byte) []byte {
 		return e.AppendApplicationDocument(dst, &a.Application)
 	}}), true
 }
@@ -134,7 +137,7 @@ func (v *View) vip(kind bodyKind, index list[vipEntry], vip string, address func
 	if _, ok := index.find(func(entry vipEntry) int { return strings.Compare(entry.vip, vip) }); !ok {
 		vip = "" // all names that nobody has share one body, whoever makes them up
 	}
-	return v.body(bodyKey{kind, vip, e}, v.list(e, func() eureka.Applications {
+	m := v.list(e, func() eureka.Applications {
 		var applications []eureka.Application
 		index.span(func(entry vipEntry) int { return strings.Compare(entry.vip, vip) }, func(run []vipEntry) {
 			for _, entry := range run {
@@ -142,7 +145,31 @@ func (v *View) vip(kind bodyKind, index list[vipEntry], vip string, address func
 			}
 		})
 		return eureka.Applications{Version: vipVersion, HashCode: eureka.HashCode(applications), Applications: applications}
-	}))
+	})
+	m.estimate = sync.OnceValue(func() int64 {
+		var n int64
+		index.span(func(entry vipEntry) int { return strings.Compare(entry.vip, vip) }, func(run []vipEntry) {
+			for _, entry := range run {
+				n += v.state.application(entry.app).size()
+			}
+		})
+		return n
+	})
+	return v.shelved(bodyKey{kind, vip, e}, m)
+}
+
+// shelved is body for bodies that somebody can ask for in any number.
+func (v *View) shelved(key bodyKey, m *wholeMaker) *Body {
+	if b, ok := v.bodies.Load(key); ok {
+		return b.(*Body)
+	}
+	body := &Body{encoding: key.encoding, maker: m}
+	body.place = place{
+		shelf: &v.deflaters.shelf, turn: v.turn, estimate: m.estimate,
+		drop: func() { v.bodies.CompareAndDelete(key, body) },
+	}
+	b, _ := v.bodies.LoadOrStore(key, body)
+	return b.(*Body)
 }
 
 // body returns the body of that key, made by m if it is not there yet.
@@ -155,7 +182,7 @@ func (v *View) body(key bodyKey, m maker) *Body {
 }
 
 // list returns the maker of a list.
-func (v *View) list(e wire.Encoding, applications func() eureka.Applications) maker {
+func (v *View) list(e wire.Encoding, applications func() eureka.Applications) *wholeMaker {
 	return &wholeMaker{deflaters: v.deflaters, encode: func(dst []byte) []byte {
 		all := applications()
 		return e.AppendApplications(dst, &all)

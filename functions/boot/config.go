@@ -39,6 +39,9 @@ type Config struct {
 	OverrideKept time.Duration
 	// TTLGrace is how far past a lease's end its TTL attribute lies.
 	TTLGrace time.Duration
+	// ListMemory is how many bytes the lists of applications and VIPs take that
+	// are kept or being sent.
+	ListMemory int64
 	// MaxBody is the largest request body in bytes.
 	MaxBody int64
 	// BodyMemory is how many bytes of request bodies are worked on at once.

@@ -195,7 +195,7 @@ func (p *Parts) gate() httpapi.Gate {
 // shows to have changed.
 func (p *Parts) cache(fresh *freshness, reg *registry.Registry) *readcache.Cache {
 	return readcache.New(readcache.Config{
-		Source: p.Tables, Interval: p.Config.CacheRefresh, Retention: p.Config.DeltaRetention,
+		Source: p.Tables, Interval: p.Config.CacheRefresh, Retention: p.Config.DeltaRetention, ListMemory: p.Config.ListMemory,
 		OnTurn: func(ctx context.Context, t readcache.Turn) {
 			fresh.turn(ctx, t)
 			forgetRenewals(reg, t)

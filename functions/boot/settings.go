@@ -111,6 +111,8 @@ func Settings() []Setting {
 			"how long an override outlives an eviction", positive(func(c *Config) *time.Duration { return &c.OverrideKept })},
 		{"REGISTRY_TTL_GRACE", "24h", "", writeUser,
 			"how far past a lease's end its TTL attribute lies", positive(func(c *Config) *time.Duration { return &c.TTLGrace })},
+		{"REGISTRY_LIST_MEMORY", "32MiB", "", Local,
+			"bytes of the lists of applications, VIPs and regions that are kept or being sent at a time; further ones wait", size(func(c *Config) *int64 { return &c.ListMemory })},
 		{"REGISTRY_MAX_BODY", "1MiB", "", writeUser,
 			"largest request body, in bytes, KiB or MiB", size(func(c *Config) *int64 { return &c.MaxBody })},
 		{"REGISTRY_BODY_MEMORY", "8MiB", "", Local,
