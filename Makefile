@@ -37,7 +37,7 @@ PACKAGES ?= ./...
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-20s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: $(BUILD)/registry ## serve on http://127.0.0.1:8761, tables in memory (DYNAMODB_ENDPOINT=URL for tables there)
@@ -164,7 +164,7 @@ $(CHECKOV_VENV)/.installed: Makefile
 dynoxide: $(DYNOXIDE) ## install the dynoxide engine (npm, Linux x64) for the tests that want a faithful one
 
 $(DYNOXIDE):
-	npm install --silent --no-save --no-audit --no-fund --prefix $(BUILD)/dynoxide @dynoxide/linux-x64@1.2.1
+	npm install --loglevel=error --no-save --no-audit --no-fund --prefix $(BUILD)/dynoxide @dynoxide/linux-x64@1.2.1
 
 .PHONY: bench
 bench: ## Go benchmarks with allocations (PACKAGES=..., TEST_FLAGS='-bench X')

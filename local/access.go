@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -21,11 +22,29 @@ func guard(ctx context.Context, p *process) (httpapi.Gate, error) {
 	if p.config.Anonymous {
 		return nil, nil
 	}
+	if err := checkCredentials(ctx, p.config.CredentialsFile); err != nil {
+		return nil, err
+	}
 	g := access.New(access.Config{Source: boot.FileSource(p.config.CredentialsFile), Logger: p.log})
 	if err := g.Load(ctx); err != nil {
 		return nil, fmt.Errorf("REGISTRY_CREDENTIALS_FILE: %w", err)
 	}
 	return g, nil
+}
+
+// checkCredentials returns on one line why a file of credentials cannot be used.
+func checkCredentials(ctx context.Context, file string) error {
+	document, err := boot.FileSource(file)(ctx)
+	if err == nil {
+		err = access.Check(document)
+	}
+	if reason := new(fs.PathError); errors.As(err, &reason) {
+		err = reason.Err
+	}
+	if err != nil {
+		return fmt.Errorf("REGISTRY_CREDENTIALS_FILE=%s: %w", file, err)
+	}
+	return nil
 }
 
 // limiter returns the limiter of reads; nil where there is no limit.

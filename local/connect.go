@@ -34,6 +34,22 @@ type backend struct {
 // connect reaches the engine at the configured endpoint. On this machine it
 // creates the tables that are not there; elsewhere they must exist.
 func connect(ctx context.Context, p *process) (*backend, error) {
+	b, err := reach(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	if !store.Loopback(p.config.DynamoDBEndpoint) {
+		return b, b.findTables(ctx, p.config, p.config.LeaseTable, p.config.DeltaTable)
+	}
+	b.created, err = store.CreateTables(ctx, b.db, p.config.LeaseTable, p.config.DeltaTable)
+	if err != nil {
+		return nil, fmt.Errorf("no DynamoDB at %s: %w", p.config.DynamoDBEndpoint, err)
+	}
+	return b, nil
+}
+
+// reach returns the engine at the configured endpoint, and changes nothing there.
+func reach(ctx context.Context, p *process) (*backend, error) {
 	where := store.ClientConfig{Endpoint: p.config.DynamoDBEndpoint, AttemptTimeout: attemptTimeout}
 	loaded, err := sdkconfig.Load(ctx, where)
 	if err != nil {
@@ -52,13 +68,6 @@ func connect(ctx context.Context, p *process) (*backend, error) {
 			}
 		}),
 	}
-	if !store.Loopback(p.config.DynamoDBEndpoint) {
-		return b, b.findTables(ctx, p.config)
-	}
-	b.created, err = store.CreateTables(ctx, b.db, p.config.LeaseTable, p.config.DeltaTable)
-	if err != nil {
-		return nil, fmt.Errorf("no DynamoDB at %s: %w", p.config.DynamoDBEndpoint, err)
-	}
 	return b, nil
 }
 
@@ -75,8 +84,8 @@ func (l sdkLog) Logf(kind logging.Classification, format string, args ...any) {
 }
 
 // findTables fails when a table is not there, before a client notices.
-func (b *backend) findTables(ctx context.Context, config boot.Config) error {
-	for _, name := range []string{config.LeaseTable, config.DeltaTable} {
+func (b *backend) findTables(ctx context.Context, config boot.Config, names ...string) error {
+	for _, name := range names {
 		if _, err := b.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name}); err != nil {
 			return fmt.Errorf("table %s at %s: %w", name, config.DynamoDBEndpoint, err)
 		}

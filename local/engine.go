@@ -45,9 +45,9 @@ func runEngine(ctx context.Context, p *process) (err error) {
 	if err != nil {
 		return err
 	}
-	p.say("engine    http://%s, in memory: the data ends with the process", e.Address())
+	p.say("engine    http://%s, in memory: the data ends with the process", reachable(e.Address()))
 	p.sayTables(b)
-	p.say("use it by AWS_ENDPOINT_URL_DYNAMODB=http://%s; Ctrl-C stops it", e.Address())
+	p.say("use it by AWS_ENDPOINT_URL_DYNAMODB=http://%s; Ctrl-C stops it", reachable(e.Address()))
 	<-ctx.Done()
 	return nil
 }

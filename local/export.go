@@ -18,7 +18,7 @@ and changes nothing. "import FILE TO" registers what it printed again.`
 // exportReads: where the table is.
 func exportReads(s boot.Setting) bool {
 	return slices.Contains([]string{
-		"AWS_REGION", "AWS_ENDPOINT_URL_DYNAMODB", "REGISTRY_LEASE_TABLE", "REGISTRY_DELTA_TABLE", "REGISTRY_LOG_LEVEL",
+		"AWS_REGION", "AWS_ENDPOINT_URL_DYNAMODB", "REGISTRY_LEASE_TABLE", "REGISTRY_LOG_LEVEL",
 	}, s.Name)
 }
 
@@ -27,7 +27,10 @@ func runExport(ctx context.Context, p *process) error {
 	if p.config.DynamoDBEndpoint == "" {
 		return errors.New("AWS_ENDPOINT_URL_DYNAMODB is not set: it says where the table is")
 	}
-	b, err := connect(ctx, p)
+	b, err := reach(ctx, p)
+	if err == nil {
+		err = b.findTables(ctx, p.config, p.config.LeaseTable)
+	}
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func helpEnvironment(out io.Writer, cmd *command) {
 	var rows []string
 	for _, s := range boot.Settings() {
 		if cmd.reads != nil && s.Users.Has(boot.Local) && cmd.reads(s) {
-			rows = append(rows, fmt.Sprintf("  %s\t%s\t%s\n", s.Name, cmp.Or(s.DefaultFor(boot.Local), "-"), s.Meaning))
+			rows = append(rows, fmt.Sprintf("  %s\t%s\t%s\n", s.Name, defaultIn(cmd, s), meaningIn(cmd, s)))
 		}
 	}
 	if cmd.takes != nil {
@@ -98,6 +98,27 @@ func helpEnvironment(out io.Writer, cmd *command) {
 }
 
 func serveReads(s boot.Setting) bool { return s.Name != "REGISTRY_ENGINE_LISTEN" }
+
+// endpointSetting is the one that some commands cannot do without.
+const endpointSetting = "AWS_ENDPOINT_URL_DYNAMODB"
+
+// needsEndpoint reports whether a command works only on tables that are there.
+func needsEndpoint(cmd *command) bool { return cmd.name == "pump" || cmd.name == "export" }
+
+// defaultIn and meaningIn are what the help of a command says of a setting.
+func defaultIn(cmd *command, s boot.Setting) string {
+	if s.Name == endpointSetting && needsEndpoint(cmd) {
+		return "must be set"
+	}
+	return cmp.Or(s.DefaultFor(boot.Local), "-")
+}
+
+func meaningIn(cmd *command, s boot.Setting) string {
+	if s.Name == endpointSetting && needsEndpoint(cmd) {
+		return "DynamoDB's address, such as http://127.0.0.1:8000 or https://dynamodb.us-east-1.amazonaws.com"
+	}
+	return s.Meaning
+}
 
 func engineReads(s boot.Setting) bool {
 	return slices.Contains([]string{

@@ -5,6 +5,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -38,6 +39,7 @@ func commands() []command {
 		{"import", "mirror another Eureka server into a registry", importHelp, nil, importArguments, runImport},
 		{"compare", "the differences of two registries", compareHelp, nil, compareArguments, runCompare},
 		{"export", "all leases as JSON", exportHelp, exportReads, nil, runExport},
+		{"version", "which version this is", versionHelp, nil, nil, runVersion},
 	}
 }
 
@@ -58,17 +60,17 @@ func main() {
 	// its usual effect and kills.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr))
+	os.Exit(run(ctx, os.Args[1:], os.Environ(), os.Stdout, os.Stderr))
 }
 
 // run executes a command line and returns the exit code: 0 after an orderly
-// end, 1 after a failure, 2 when the command line or a setting is wrong.
-func run(ctx context.Context, args []string, lookup boot.Lookup, out, errOut io.Writer) int {
+// end, 1 after a failure, 2 when the command line or a setting is wrong. The
+// environment is as os.Environ returns it.
+func run(ctx context.Context, args, environment []string, out, errOut io.Writer) int {
 	out, errOut = boot.Printable(out), boot.Printable(errOut)
 	cmd, args, err := choose(args)
 	if err != nil {
-		fmt.Fprintln(errOut, err)
-		usage(errOut)
+		fmt.Fprintf(errOut, "%v\nusage: registry [command] [--help]; `registry help` lists the commands\n", err)
 		return 2
 	}
 	if cmd == nil {
@@ -79,8 +81,9 @@ func run(ctx context.Context, args []string, lookup boot.Lookup, out, errOut io.
 	if done {
 		return code
 	}
+	lookup := lookupIn(environment)
 	config, err := boot.Load(lookup, boot.Local)
-	if err != nil && cmd.reads != nil {
+	if err = errors.Join(append([]error{err}, unread(environment)...)...); err != nil && cmd.reads != nil {
 		fmt.Fprintln(errOut, "settings:\n  "+indented(err))
 		return 2
 	}
@@ -106,6 +109,34 @@ func run(ctx context.Context, args []string, lookup boot.Lookup, out, errOut io.
 // where the program's own lines do.
 func indented(err error) string { return strings.ReplaceAll(err.Error(), "\n", "\n  ") }
 
+// lookupIn finds variables in an environment.
+func lookupIn(environment []string) boot.Lookup {
+	values := make(map[string]string, len(environment))
+	for _, variable := range environment {
+		name, value, _ := strings.Cut(variable, "=")
+		values[name] = value
+	}
+	return func(name string) (string, bool) {
+		value, found := values[name]
+		return value, found
+	}
+}
+
+// unread returns an error for each variable that is named like a setting but
+// that no command reads.
+func unread(environment []string) []error {
+	var others []string
+	for _, c := range commands() {
+		if c.takes == nil {
+			continue
+		}
+		for _, v := range c.takes.variables {
+			others = append(others, v.name)
+		}
+	}
+	return boot.Unread(environment, boot.Local, others...)
+}
+
 // choose finds the sub-command that the arguments begin with; none is nil when
 // help is asked for.
 func choose(args []string) (*command, []string, error) {
@@ -116,6 +147,8 @@ func choose(args []string) (*command, []string, error) {
 	switch args[0] {
 	case "help", "-h", "-help", "--help":
 		return nil, nil, nil
+	case "-version", "--version":
+		args[0] = "version"
 	}
 	for i := range all {
 		if all[i].name == args[0] {
@@ -125,5 +158,20 @@ func choose(args []string) (*command, []string, error) {
 	if strings.HasPrefix(args[0], "-") {
 		return &all[0], args, nil
 	}
+	if nearest := nearestCommand(args[0]); nearest != "" {
+		return nil, nil, fmt.Errorf("no such command: %q; did you mean %s?", args[0], nearest)
+	}
 	return nil, nil, fmt.Errorf("no such command: %q", args[0])
+}
+
+// nearestCommand returns the command that somebody who mistyped it may have
+// meant; "" when none is near.
+func nearestCommand(typed string) string {
+	nearest, distance := "", len(typed)
+	for _, c := range commands() {
+		if d := boot.Edits(strings.ToLower(typed), c.name); d < distance && d <= 2 {
+			nearest, distance = c.name, d
+		}
+	}
+	return nearest
 }

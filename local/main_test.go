@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"context"
 	"net"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,11 +18,15 @@ import (
 )
 
 // environment is a fixed set of variables.
-func environment(values map[string]string) boot.Lookup {
-	return func(name string) (string, bool) {
-		value, ok := values[name]
-		return value, ok
+func environment(values map[string]string) boot.Lookup { return lookupIn(variables(values)) }
+
+// variables are a set of them in the form of os.Environ.
+func variables(values map[string]string) []string {
+	var out []string
+	for name, value := range values {
+		out = append(out, name+"="+value)
 	}
+	return out
 }
 
 // execute runs a command line to its end, and stops it when it would go on.
@@ -27,7 +35,7 @@ func execute(t *testing.T, settings map[string]string, args ...string) (code int
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	var o, e bytes.Buffer
-	code = run(ctx, args, environment(settings), &o, &e)
+	code = run(ctx, args, variables(settings), &o, &e)
 	require.NoError(t, ctx.Err(), "it went on\n%s%s", &o, &e)
 	return code, o.String(), e.String()
 }
@@ -74,7 +82,9 @@ func TestWrongCommandLines(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"server"}, `no such command: "server"`},
+		{[]string{"server"}, "no such command: \"server\"; did you mean serve?"},
+		{[]string{"Export"}, "did you mean export?"},
+		{[]string{"dance"}, "no such command: \"dance\"\n"},
 		{[]string{"serve", "now"}, `unexpected argument: "now"`},
 		{[]string{"--port", "1"}, "flag provided but not defined: -port"},
 	}
@@ -85,6 +95,114 @@ func TestWrongCommandLines(t *testing.T) {
 		assert.Contains(t, errOut, c.says)
 		assert.Contains(t, errOut, "usage: registry")
 	}
+}
+
+// TestAMistypedCommandIsToldShortly: the list of commands is for who asks for
+// it. (Case H41.)
+func TestAMistypedCommandIsToldShortly(t *testing.T) {
+	_, _, errOut := execute(t, nil, "sevre")
+	assert.Equal(t, "no such command: \"sevre\"; did you mean serve?\nusage: registry [command] [--help]; `registry help` lists the commands\n", errOut)
+}
+
+// TestVersion: also where settings are wrong. (Case H41.)
+func TestVersion(t *testing.T) {
+	for _, arg := range []string{"--version", "-version", "version"} {
+		code, out, errOut := execute(t, map[string]string{"REGISTRY_CACHE_REFRESH": "soon"}, arg)
+		assert.Zero(t, code)
+		assert.Regexp(t, `^registry \S.*, go1\.\d+.*, \w+/\w+\n$`, out)
+		assert.Empty(t, errOut)
+	}
+	for want, build := range map[string]*debug.BuildInfo{
+		"unknown": nil,
+		"v1.2.3":  {Main: debug.Module{Version: "v1.2.3"}},
+		"commit 0123456789ab": {Main: debug.Module{Version: "(devel)"}, Settings: []debug.BuildSetting{
+			{Key: "vcs.revision", Value: "0123456789abcdef"}, {Key: "vcs.modified", Value: "false"}}},
+		"commit 0123456789ab, changed since": {Settings: []debug.BuildSetting{
+			{Key: "vcs.modified", Value: "true"}, {Key: "vcs.revision", Value: "0123456789abcdef"}}},
+	} {
+		assert.Equal(t, want, versionOf(build))
+	}
+}
+
+// TestHelpOfExportAgreesWithItself: the endpoint must be set, and nothing else
+// is said of it. (Case H41.)
+func TestHelpOfExportAgreesWithItself(t *testing.T) {
+	for _, command := range []string{"export", "pump"} {
+		_, out, _ := execute(t, nil, command, "--help")
+		assert.Regexp(t, `AWS_ENDPOINT_URL_DYNAMODB +must be set `, out)
+		assert.NotContains(t, out, "embedded engine")
+	}
+	_, out, _ := execute(t, nil, "export", "--help")
+	assert.NotContains(t, out, "REGISTRY_DELTA_TABLE")
+}
+
+// TestSettingsThatNobodyReadAreRefused: with the nearest right one, and only by
+// commands that read settings. (Case H37.)
+func TestSettingsThatNobodyReadAreRefused(t *testing.T) {
+	settings := map[string]string{"REGISTRY_CHACHE_REFRESH": "5s", "REGISTRY_CREDENTIALS_SECRET": "arn:x", "REGISTRY_LISTEN": "127.0.0.1:0"}
+	for _, command := range []string{"serve", "engine", "pump", "export"} {
+		code, out, errOut := execute(t, settings, command)
+		assert.Equal(t, 2, code, command)
+		assert.Empty(t, out)
+		assert.Contains(t, errOut, "  REGISTRY_CHACHE_REFRESH is not read: there is no such setting; the nearest is REGISTRY_CACHE_REFRESH\n")
+		assert.Contains(t, errOut, "  REGISTRY_CREDENTIALS_SECRET is not read by the local process")
+	}
+	code, _, _ := execute(t, settings, "version")
+	assert.Zero(t, code)
+	assert.Empty(t, unread(variables(map[string]string{"REGISTRY_FROM_CREDENTIALS": "a:b", "REGISTRY_TEST_REQUIRE_ALL": "1"})),
+		"what another command or the tests read")
+}
+
+// TestAnAddressWithoutAPortIsTold: and nothing of open access. (Case H38.)
+func TestAnAddressWithoutAPortIsTold(t *testing.T) {
+	code, _, errOut := execute(t, map[string]string{"REGISTRY_LISTEN": "8921"})
+	assert.Equal(t, 2, code)
+	assert.Contains(t, errOut, "port is missing")
+	assert.NotContains(t, errOut, "REGISTRY_ANONYMOUS")
+}
+
+func TestReachable(t *testing.T) {
+	for address, want := range map[string]string{
+		"[::]:8921": "127.0.0.1:8921", "0.0.0.0:8921": "127.0.0.1:8921", "127.0.0.1:8921": "127.0.0.1:8921",
+		"[::1]:8921": "[::1]:8921", "192.0.2.1:80": "192.0.2.1:80", "odd": "odd",
+	} {
+		assert.Equal(t, want, reachable(address))
+	}
+}
+
+// TestBadCredentialsFileIsOneLine: it names the file and the reason. (Case H38.)
+func TestBadCredentialsFileIsOneLine(t *testing.T) {
+	folder := t.TempDir()
+	for name, c := range map[string]struct{ content, reason string }{
+		"empty":      {"", "the document is empty"},
+		"blank":      {" \n", "the document is empty"},
+		"cut off":    {`{"users": {`, "the JSON is cut off"},
+		"not JSON":   {`users: none`, "no JSON at byte 1"},
+		"no users":   {`{"users": {}}`, "no users"},
+		"unknown":    {`{"user": {}}`, "unknown field"},
+		"wrong kind": {`{"users": 5}`, "wrong kind of value"},
+		"two faults": {`{"users": {"a": {"role": "boss", "passwords": ["x"]}, "b": {"role": "read"}}}`, "; "},
+		"and more":   {`{"users": {}} x`, "something follows"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(folder, name)
+			require.NoError(t, os.WriteFile(file, []byte(c.content), 0o600))
+			assertOneLine(t, file, c.reason)
+		})
+	}
+	assertOneLine(t, filepath.Join(folder, "missing"), "no such file or directory")
+	assertOneLine(t, folder, "is a directory")
+}
+
+func assertOneLine(t *testing.T, file, reason string) {
+	t.Helper()
+	code, out, errOut := execute(t, map[string]string{"REGISTRY_LISTEN": "127.0.0.1:0", "REGISTRY_CREDENTIALS_FILE": file})
+	assert.Equal(t, 1, code)
+	assert.Empty(t, out)
+	assert.Equal(t, 1, strings.Count(errOut, "\n"), errOut)
+	assert.Contains(t, errOut, file+": ")
+	assert.Contains(t, errOut, reason)
+	assert.NotContains(t, errOut, "store")
 }
 
 func TestWrongSettingsAreToldAllAtOnce(t *testing.T) {
@@ -120,14 +238,19 @@ func TestAnAddressThatIsTakenIsTold(t *testing.T) {
 // TestTablesInMemoryAreRefused: a process that is told of tables elsewhere, and
 // not where, does not serve from tables of its own.
 func TestTablesInMemoryAreRefused(t *testing.T) {
-	for _, name := range []string{
-		"REGISTRY_LEASE_TABLE", "REGISTRY_DELTA_TABLE", "REGISTRY_CREDENTIALS_SECRET",
-		"AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_DYNAMODB_STREAMS", "REGISTRY_ENGINE_LISTEN",
-		"ECS_CONTAINER_METADATA_URI", "ECS_CONTAINER_METADATA_URI_V4",
-		"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_EXECUTION_ENV",
+	const url = "http://192.0.2.1/x"
+	for name, value := range map[string]string{
+		"REGISTRY_LEASE_TABLE": "leases", "REGISTRY_DELTA_TABLE": "deltas", "REGISTRY_CREDENTIALS_SECRET": "arn:x",
+		"AWS_ENDPOINT_URL": url, "AWS_ENDPOINT_URL_DYNAMODB_STREAMS": url, "REGISTRY_ENGINE_LISTEN": "127.0.0.1:0",
+		"ECS_CONTAINER_METADATA_URI": url, "ECS_CONTAINER_METADATA_URI_V4": url,
+		"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": url, "AWS_CONTAINER_CREDENTIALS_FULL_URI": url, "AWS_EXECUTION_ENV": url,
 	} {
-		code, out, errOut := execute(t, map[string]string{"REGISTRY_LISTEN": "127.0.0.1:0", name: "http://192.0.2.1/x"})
-		assert.Equal(t, 1, code, name)
+		want := 1
+		if name == "REGISTRY_CREDENTIALS_SECRET" {
+			want = 2 // no process reads it, so it is refused at once
+		}
+		code, out, errOut := execute(t, map[string]string{"REGISTRY_LISTEN": "127.0.0.1:0", name: value})
+		assert.Equal(t, want, code, name)
 		assert.Empty(t, out, name)
 		assert.Contains(t, errOut, name)
 	}

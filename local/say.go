@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 
@@ -13,7 +14,11 @@ func (p *process) say(format string, args ...any) { fmt.Fprintf(p.out, format+"\
 
 // sayServing tells what runs where, and how; sayTables tells of the tables.
 func (p *process) sayServing(address string, sayTables func()) {
-	p.say("registry  http://%s/eureka, also at /eureka/v2; dashboard at http://%s/", address, address)
+	base := "http://" + reachable(address)
+	p.say("registry  %s/eureka, also at /eureka/v2; dashboard at %s/", base, base)
+	if reachable(address) != address {
+		p.say("listens   on every address of this machine")
+	}
 	p.sayAccess()
 	sayTables()
 	p.sayBackground()
@@ -29,6 +34,16 @@ func (p *process) sayMemory() { p.say("tables    in memory: the data ends with t
 func (p *process) sayEndpoint(b *backend) {
 	p.say("engine    %s", p.config.DynamoDBEndpoint)
 	p.sayTables(b)
+}
+
+// reachable returns an address at which a listener is reached from this machine:
+// one that listens on every address has none of its own to connect to.
+func reachable(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsUnspecified() {
+		return address
+	}
+	return net.JoinHostPort("127.0.0.1", port)
 }
 
 func (p *process) sayAccess() {

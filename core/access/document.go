@@ -33,6 +33,15 @@ type userEntry struct {
 // users are all users by name.
 type users map[string]*user
 
+// Check returns what is wrong with a document of credentials, on one line; it
+// holds nothing secret.
+func Check(document []byte) error {
+	if _, err := parseDocument(document); err != nil {
+		return errors.New(strings.ReplaceAll(strings.ReplaceAll(err.Error(), "credentials: ", ""), "\n", "; "))
+	}
+	return nil
+}
+
 // credentials are what a document says.
 type credentials struct {
 	users   users
@@ -79,6 +88,12 @@ func withoutText(err error) error {
 	var kind *json.UnmarshalTypeError
 	if errors.As(err, &kind) {
 		return fmt.Errorf("wrong kind of value at byte %d", kind.Offset)
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		return errors.New("the document is empty")
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("the JSON is cut off")
 	}
 	return err
 }

@@ -35,7 +35,7 @@ func TestDocument(t *testing.T) {
 func TestDocumentsThatAreRefused(t *testing.T) {
 	user := func(entry string) string { return `{"users": {"a": ` + strings.ReplaceAll(entry, "HASH", aHash) + `}}` }
 	for name, c := range map[string]struct{ document, says string }{
-		"empty":                  {``, "EOF"},
+		"empty":                  {``, "the document is empty"},
 		"no JSON":                {`{"users": {"a": ` + aHash, "no JSON at byte"},
 		"a list":                 {`[]`, "wrong kind of value"},
 		"no users":               {`{"users": {}}`, "no users"},

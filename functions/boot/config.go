@@ -161,7 +161,7 @@ func (c *Config) check(user User) []error {
 	fault(c.Anonymous && c.CredentialsSecret+c.CredentialsFile != "",
 		"REGISTRY_ANONYMOUS=true: there are credentials too, which nobody would be asked for")
 	if user == Local {
-		fault(!c.Anonymous && c.CredentialsFile == "", "REGISTRY_CREDENTIALS_FILE: unset, and open access must be asked for "+
+		fault(c.Listen != "" && !c.Anonymous && c.CredentialsFile == "", "REGISTRY_CREDENTIALS_FILE: unset, and open access must be asked for "+
 			"with REGISTRY_ANONYMOUS=true when others can reach REGISTRY_LISTEN=%s", c.Listen)
 		return faults
 	}

@@ -3,6 +3,7 @@ package boot
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -174,12 +175,77 @@ func size(at func(*Config) *int64) setter {
 func endpoint(at func(*Config) *string) setter {
 	return field(at, func(s string) (string, error) {
 		u, err := url.Parse(s)
-		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		if err != nil || u.Hostname() == "" || u.Port() != "" && !isPort(u.Port()) || u.Scheme != "http" && u.Scheme != "https" {
 			return "", errors.New("not a URL such as http://127.0.0.1:8000")
 		}
 		return s, nil
 	})
 }
+
+// address reads a host and a port to listen at; the host may be empty.
+func address(at func(*Config) *string) setter {
+	return field(at, func(s string) (string, error) {
+		host, port, err := net.SplitHostPort(s)
+		switch {
+		case err == nil && port != "" && !isPort(port):
+			return "", errors.New("the port is not a number from 0 to 65535")
+		case err == nil && port != "" && !strings.ContainsAny(host, "/ "):
+			return s, nil
+		case isPort(s):
+			return "", fmt.Errorf("host or port is missing; write 127.0.0.1:%s, or :%[1]s for every address of this machine", s)
+		case err == nil && port == "" || net.ParseIP(s) != nil || !strings.Contains(s, ":"):
+			return "", errors.New("the port is missing; write host:port, such as 127.0.0.1:8761")
+		}
+		return "", errors.New("not an address such as 127.0.0.1:8761 or [::1]:8761")
+	})
+}
+
+func isPort(text string) bool {
+	_, err := strconv.ParseUint(text, 10, 16)
+	return err == nil
+}
+
+// shortestPace is the shortest time between two rounds of work that goes on all
+// the time; a shorter one would only keep a processor busy.
+const shortestPace = time.Second
+
+// pace reads the time between two rounds of work; 0 turns the work off.
+func pace(at func(*Config) *time.Duration) setter {
+	return func(c *Config, text string) error {
+		if err := duration(at)(c, text); err != nil {
+			return err
+		}
+		if d := *at(c); d > 0 && d < shortestPace {
+			return fmt.Errorf("shorter than %s", shortestPace)
+		}
+		return nil
+	}
+}
+
+// tableName reads a name that DynamoDB takes for a table.
+func tableName(at func(*Config) *string) setter {
+	return field(at, func(s string) (string, error) {
+		if !tableNames.MatchString(s) {
+			return "", errors.New("not the name of a table, which has 3 to 255 letters, digits, underscores, hyphens and dots")
+		}
+		return s, nil
+	})
+}
+
+// awsRegion reads the name of an AWS region, which becomes part of a host name.
+func awsRegion(at func(*Config) *string) setter {
+	return field(at, func(s string) (string, error) {
+		if !awsRegions.MatchString(s) {
+			return "", errors.New("not a region such as us-east-1")
+		}
+		return s, nil
+	})
+}
+
+var (
+	tableNames = regexp.MustCompile(`^[a-zA-Z0-9_.-]{3,255}$`)
+	awsRegions = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$`)
+)
 
 func level(c *Config, text string) error {
 	if err := c.LogLevel.UnmarshalText([]byte(text)); err != nil {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"os"
 	"sync/atomic"
 	"time"
 
@@ -57,6 +58,9 @@ func Function(lookup Lookup, out io.Writer, user User) (*Parts, error) {
 		return nil, fmt.Errorf("settings of the %s function: %w", user, err)
 	}
 	log := NewLogger(out, cfg.LogLevel)
+	for _, fault := range Unread(os.Environ(), user) {
+		log.Warn("setting not read", "error", fault)
+	}
 	name, _ := lookup("AWS_LAMBDA_FUNCTION_NAME")
 	every := FlushEvery
 	if user == Evict {

@@ -12,11 +12,11 @@ import (
 )
 
 // TestReadmeListsTheSettings: the README's table has each setting with its
-// default, and no other.
+// default and where it applies, and no other.
 func TestReadmeListsTheSettings(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
-	row := regexp.MustCompile("(?m)^\\| `([A-Z_]+)` \\| (.*?) \\| (.*) \\|$")
+	row := regexp.MustCompile("(?m)^\\| `([A-Z_]+)` \\| (.*?) \\| (local|Lambda|both) \\| (.*) \\|$")
 	listed := map[string][]string{}
 	for _, match := range row.FindAllStringSubmatch(string(readme), -1) {
 		listed[match[1]] = match[2:]
@@ -28,7 +28,8 @@ func TestReadmeListsTheSettings(t *testing.T) {
 		}
 		delete(listed, s.Name)
 		assert.Equal(t, readmeDefault(s), got[0], "default of %s", s.Name)
-		assert.Equal(t, s.Meaning, got[1], "meaning of %s", s.Name)
+		assert.Equal(t, s.Where(), got[1], "where %s applies", s.Name)
+		assert.Equal(t, s.Meaning, got[2], "meaning of %s", s.Name)
 	}
 	assert.Empty(t, listed, "the README lists what there is not")
 }

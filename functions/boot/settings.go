@@ -67,34 +67,45 @@ func (s Setting) DefaultFor(user User) string {
 	return s.Default
 }
 
+// Where says where a setting applies: "local", "Lambda" or "both".
+func (s Setting) Where() string {
+	switch {
+	case s.Users == Local:
+		return "local"
+	case !s.Users.Has(Local):
+		return "Lambda"
+	}
+	return "both"
+}
+
 // Settings returns all settings: the one list of them, which the template and
 // the README are compared with.
 func Settings() []Setting {
 	return []Setting{
 		{"REGISTRY_LISTEN", "127.0.0.1:8761", "", Local,
-			"address of the API and the pages", text(func(c *Config) *string { return &c.Listen })},
+			"address of the API and the pages", address(func(c *Config) *string { return &c.Listen })},
 		{"REGISTRY_LOCAL_EVENTS", "false", "", Local,
 			"send every request as a gateway event through the Lambda handlers", boolean(func(c *Config) *bool { return &c.LocalEvents })},
 		{"REGISTRY_ENGINE_LISTEN", "", "", Local,
-			"address of the DynamoDB emulator, which `registry engine` runs; unset: a free loopback port", text(func(c *Config) *string { return &c.EngineListen })},
+			"address of the DynamoDB emulator, which `registry engine` runs; unset: a free loopback port", address(func(c *Config) *string { return &c.EngineListen })},
 		{"REGISTRY_BACKGROUND", "true", "", Local,
 			"read the stream and run the eviction passes in this process; unset, and the tables are at AWS: false, as functions do it there", boolean(func(c *Config) *bool { return &c.Background })},
 		{"AWS_REGION", "", "us-east-1", everybody,
-			"region of the tables; Lambda sets it", text(func(c *Config) *string { return &c.AWSRegion })},
+			"region of the tables; Lambda sets it", awsRegion(func(c *Config) *string { return &c.AWSRegion })},
 		{"AWS_ENDPOINT_URL_DYNAMODB", "", "", everybody,
 			"DynamoDB at this address instead of AWS's; unset locally: tables in memory", endpoint(func(c *Config) *string { return &c.DynamoDBEndpoint })},
 		{"AWS_ENDPOINT_URL_DYNAMODB_STREAMS", "", "", Local,
 			"DynamoDB Streams at this address; unset: at that of DynamoDB", endpoint(func(c *Config) *string { return &c.StreamsEndpoint })},
 		{"REGISTRY_LEASE_TABLE", "eureka-leases", "", tableUser,
-			"name of the lease table", text(func(c *Config) *string { return &c.LeaseTable })},
+			"name of the lease table", tableName(func(c *Config) *string { return &c.LeaseTable })},
 		{"REGISTRY_DELTA_TABLE", "eureka-deltas", "", deltaUser,
-			"name of the delta table", text(func(c *Config) *string { return &c.DeltaTable })},
+			"name of the delta table", tableName(func(c *Config) *string { return &c.DeltaTable })},
 		{"REGISTRY_CACHE_REFRESH", "30s", "", readUser,
-			"interval of the read-only view; 0s: each read is consistent with the table", duration(func(c *Config) *time.Duration { return &c.CacheRefresh })},
+			"interval of the read-only view; 0s: each read is consistent with the table", pace(func(c *Config) *time.Duration { return &c.CacheRefresh })},
 		{"REGISTRY_DELTA_RETENTION", "180s", "", deltaUser,
 			"window of /apps/delta, at least twice REGISTRY_CACHE_REFRESH", positive(func(c *Config) *time.Duration { return &c.DeltaRetention })},
 		{"REGISTRY_EVICTION_INTERVAL", "60s", "", evictUser,
-			"pace of eviction passes, on AWS the schedule's; 0s, only locally: never", duration(func(c *Config) *time.Duration { return &c.EvictionInterval })},
+			"pace of eviction passes, on AWS the schedule's; 0s, only locally: never", pace(func(c *Config) *time.Duration { return &c.EvictionInterval })},
 		{"REGISTRY_CLOCK_ALLOWANCE", "5s", "0s", evictUser,
 			"added to a lease's duration, for clocks that differ", duration(func(c *Config) *time.Duration { return &c.Eviction.ClockAllowance })},
 		{"REGISTRY_SELF_PRESERVATION", "true", "", evictUser,
