@@ -38,6 +38,15 @@ type measured struct {
 	// cancels, their rows and tombstones; Views the containers' reads, each
 	// whatever it is asked; Passes the eviction's scans and snapshots.
 	Renewals, Changes, Views, Passes units
+	// RenewalWrites is what heartbeats every 30 s cost in write units, by
+	// REGISTRY_RENEWAL_WRITE_INTERVAL and by the processes that they go through.
+	RenewalWrites []renewalWrites
+}
+
+// renewalWrites are the write units of the heartbeats of one instance in an hour.
+type renewalWrites struct {
+	Interval, Through string
+	InstanceHour      float64
 }
 
 //go:embed prices.json
