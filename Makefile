@@ -223,8 +223,8 @@ cost-measure: $(DYNOXIDE) ## measure anew what an hour consumes, for make cost
 
 # `sam build` runs the same rules.
 .PHONY: build
-build: ## the four functions as static binaries (ARCHITECTURE=x86_64 for the other one)
-	@for function in Write Read Stream Evict; do \
+build: ## the functions as static binaries (ARCHITECTURE=x86_64 for the other one)
+	@for function in Write Read Api Stream Evict; do \
 	  $(MAKE) --no-print-directory -f infra/build/$(ARCHITECTURE)/Makefile build-$${function}Function \
 	    ARTIFACTS_DIR=$(abspath $(BUILD))/functions/$(ARCHITECTURE)/$$function; \
 	done
