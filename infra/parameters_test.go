@@ -127,7 +127,7 @@ func nearMiss(r *rapid.T, value string) string {
 func settingFault(setting, value string) string {
 	_, err := boot.Load(func(name string) (string, bool) { return value, name == setting }, boot.Local)
 	if err == nil {
-		_, err = boot.Load(func(name string) (string, bool) { return value, name == setting }, boot.Write)
+		_, err = boot.Load(func(name string) (string, bool) { return value, name == setting }, boot.API)
 	}
 	if err == nil {
 		return ""

@@ -86,6 +86,8 @@ type Config struct {
 	Background bool
 	// Streaming says that the function URL in front streams responses.
 	Streaming bool
+	// AccessLog logs a line per request.
+	AccessLog bool
 	// EdgeCaching lets shared caches keep lists that need credentials.
 	EdgeCaching bool
 	// RateLimit is how many reads a second the local process answers a client;

@@ -151,7 +151,7 @@ func (p *Parts) Evict() (*handlers.Evict, error) {
 }
 
 func (p *Parts) behindGateway(h http.Handler) *gateway.Handler {
-	return gateway.New(gateway.Config{HTTP: h, Log: p.Log})
+	return gateway.New(gateway.Config{HTTP: h, Log: p.Log, AccessLog: p.Config.AccessLog})
 }
 
 func (p *Parts) registry() *registry.Registry {

@@ -150,6 +150,8 @@ func Settings() []Setting {
 			"serve without credentials; only where it is set by hand, or on a loopback address without credentials", boolean(func(c *Config) *bool { return &c.Anonymous })},
 		{"REGISTRY_STREAMING", "false", "", API,
 			"answer events of a function URL as one with response streaming expects it, up to 200 MB", boolean(func(c *Config) *bool { return &c.Streaming })},
+		{"REGISTRY_ACCESS_LOG", "false", "", API,
+			"log a line per request, at level info; other entries have a log of their own", boolean(func(c *Config) *bool { return &c.AccessLog })},
 		{"REGISTRY_EDGE_CACHING", "false", "", readUser,
 			"let shared caches in front keep lists that need credentials; their key must hold Authorization and all that Vary names. Lists that anybody may read are always theirs to keep", boolean(func(c *Config) *bool { return &c.EdgeCaching })},
 		{"REGISTRY_RATE_LIMIT", "", "", Local,

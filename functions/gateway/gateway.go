@@ -32,6 +32,8 @@ type Config struct {
 	Log *slog.Logger
 	// MaxAnswer is the largest envelope in bytes; default [MaxAnswer].
 	MaxAnswer int
+	// AccessLog logs a line per request.
+	AccessLog bool
 }
 
 // Handler answers gateway events, JSON in and JSON out, as a lambda.Handler
@@ -40,11 +42,12 @@ type Handler struct {
 	http      http.Handler
 	log       *slog.Logger
 	maxAnswer int
+	accessLog bool
 }
 
 // New returns a handler of events on cfg.HTTP.
 func New(cfg Config) *Handler {
-	h := &Handler{http: cfg.HTTP, log: cfg.Log, maxAnswer: cfg.MaxAnswer}
+	h := &Handler{http: cfg.HTTP, log: cfg.Log, maxAnswer: cfg.MaxAnswer, accessLog: cfg.AccessLog}
 	if h.log == nil {
 		h.log = slog.Default()
 	}
@@ -95,6 +98,10 @@ func (h *Handler) answer(ctx context.Context, ev *event, w *recorder) *http.Requ
 		return nil
 	}
 	h.serve(w, r)
+	if h.accessLog {
+		h.log.InfoContext(ctx, "request",
+			"method", r.Method, "path", r.URL.EscapedPath(), "status", w.status, "source", r.RemoteAddr, "agent", r.UserAgent())
+	}
 	return r
 }
 
