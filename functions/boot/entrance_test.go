@@ -147,7 +147,7 @@ func (c call) event(t testing.TB, fixture []byte, decodes bool) ([]byte, bool) {
 		e["httpMethod"], e["path"] = c.method, path
 		c.balancerLists(e, headers)
 	case e["version"] == "2.0":
-		e["headers"], e["rawPath"], e["rawQueryString"], e["cookies"] = headers, path, query.Encode(), nil
+		e["headers"], e["rawPath"], e["rawQueryString"], e["cookies"] = headers, path, strings.TrimPrefix(c.query, "?"), nil
 		maps.Copy(requestContext["http"].(map[string]any), map[string]any{"method": c.method, "path": path})
 	default:
 		e["headers"] = headers

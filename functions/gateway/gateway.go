@@ -24,6 +24,11 @@ const MaxAnswer = 6_291_556
 // MaxBalancerAnswer is the same for a load balancer, which documents 1 MB.
 const MaxBalancerAnswer = 1_000_000
 
+// MaxBalancerBody is the largest body that a load balancer passes to a function,
+// in bytes and as it is in the event. A load balancer itself answers 413 without
+// a text to what is larger, so the check here is for others that send its events.
+const MaxBalancerBody = 1 << 20
+
 // Config is what a [Handler] works with.
 type Config struct {
 	// HTTP answers the requests; required.
@@ -92,6 +97,12 @@ func (h *Handler) limit(ev *event) int {
 // answer lets the HTTP handler answer the request that an event is, which it
 // returns; nil when the event makes none.
 func (h *Handler) answer(ctx context.Context, ev *event, w *recorder) *http.Request {
+	if ev.payload.isBalancer() && len(ev.Body) > MaxBalancerBody {
+		writeError(w, http.StatusRequestEntityTooLarge, fmt.Sprintf(
+			"the request body takes %d bytes and a load balancer passes at most %d, base64 included: "+
+				"send it with Content-Encoding: gzip, or fewer operations in one request", len(ev.Body), MaxBalancerBody))
+		return nil
+	}
 	r, err := ev.request(ctx)
 	if err != nil {
 		writeError(w, http.StatusBadRequest, err.Error())

@@ -155,6 +155,28 @@ func TestMaxAnswerIsExact(t *testing.T) {
 	}
 }
 
+// TestBalancerRequestLimit: a load balancer passes 1 MB to a function, base64
+// included; what is larger is refused with advice, and other ways in take it.
+func TestBalancerRequestLimit(t *testing.T) {
+	fits := strings.Repeat("x", gateway.MaxBalancerBody)
+	for _, form := range forms {
+		for _, body := range []string{fits, fits + "x"} {
+			f := load(t, form).with("body", body).with("isBase64Encoded", false)
+			called := false
+			a := ask(t, f, func(http.ResponseWriter, *http.Request) { called = true })
+			if !f.isBalancer() || body == fits {
+				assert.Equal(t, http.StatusOK, a.Status, "%s %d", form, len(body))
+				continue
+			}
+			assert.False(t, called)
+			assert.Equal(t, http.StatusRequestEntityTooLarge, a.Status, form)
+			for _, part := range []string{"1048577 bytes", "at most 1048576", "Content-Encoding: gzip", "fewer"} {
+				assert.Contains(t, a.Text, part)
+			}
+		}
+	}
+}
+
 // TestManners: a handler finds the manners of a net/http server.
 func TestManners(t *testing.T) {
 	tests := map[string]struct {
