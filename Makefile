@@ -230,7 +230,7 @@ build: ## the functions as static binaries (ARCHITECTURE=x86_64 for the other on
 	done
 
 .PHONY: sam
-sam: $(VENV)/.installed ## the functions in the SAM CLI on http://127.0.0.1:3000, engine and background work beside it (needs Docker)
+sam: $(VENV)/.installed ## the functions in the SAM CLI on http://127.0.0.1:3000, engine and background work beside it; ENTRY=url for the api function (needs Docker)
 	@SAM=$(abspath $(VENV))/bin/sam exec infra/sam-local $(SAM_FLAGS)
 
 .PHONY: test-sam

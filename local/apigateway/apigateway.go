@@ -1,6 +1,7 @@
-// Package apigateway does locally what API Gateway's HTTP API does on AWS: it
-// makes of each request an event (payload format 2.0) as JSON, calls a Lambda
-// handler with it, and answers what the handler's JSON says.
+// Package apigateway does locally what API Gateway's HTTP API or a function URL
+// does on AWS: it turns each request into an event (payload format 2.0) as JSON,
+// calls a Lambda handler with it, and sends the response that the handler's JSON
+// describes.
 package apigateway
 
 import (
@@ -42,12 +43,24 @@ type Gateway struct {
 	route func(method string) Function
 	log   *slog.Logger
 	now   func() time.Time
+	// domain is the events' domain name.
+	domain string
+	// pathEncoded says that paths are passed on as the client encoded them.
+	pathEncoded bool
 }
 
 // New returns a gateway. route chooses the function for a method, as the
 // template's routes do.
 func New(route func(method string) Function, log *slog.Logger, now func() time.Time) *Gateway {
-	return &Gateway{route: route, log: log, now: now}
+	return &Gateway{route: route, log: log, now: now, domain: "localhost"}
+}
+
+// NewFunctionURL returns a function URL that invokes a function without response
+// streaming.
+func NewFunctionURL(function Function, log *slog.Logger, now func() time.Time) *Gateway {
+	g := New(func(string) Function { return function }, log, now)
+	g.domain, g.pathEncoded = "local.lambda-url.us-east-1.on.aws", true
+	return g
 }
 
 // ServeHTTP answers one request. What goes wrong between gateway and function
@@ -139,11 +152,15 @@ func (g *Gateway) event(w http.ResponseWriter, r *http.Request) (events.APIGatew
 	if err != nil {
 		source = r.RemoteAddr
 	}
+	// HTTP APIs pass on the decoded path. Both pass on the encoded query.
+	path := r.URL.Path
+	if g.pathEncoded {
+		path = r.URL.EscapedPath()
+	}
 	event := events.APIGatewayV2HTTPRequest{
-		Version:  "2.0",
-		RouteKey: "$default",
-		// HTTP APIs hand on the decoded path and the encoded query.
-		RawPath:               r.URL.Path,
+		Version:               "2.0",
+		RouteKey:              "$default",
+		RawPath:               path,
 		RawQueryString:        r.URL.RawQuery,
 		Cookies:               cookies(r),
 		Headers:               headers(r, source),
@@ -154,13 +171,13 @@ func (g *Gateway) event(w http.ResponseWriter, r *http.Request) (events.APIGatew
 			Stage:        "$default",
 			RequestID:    uuid.NewString(),
 			APIID:        "local",
-			DomainName:   "localhost",
-			DomainPrefix: "localhost",
+			DomainName:   g.domain,
+			DomainPrefix: strings.Split(g.domain, ".")[0],
 			Time:         now.UTC().Format("02/Jan/2006:15:04:05 -0700"),
 			TimeEpoch:    now.UnixMilli(),
 			HTTP: events.APIGatewayV2HTTPRequestContextHTTPDescription{
 				Method:    r.Method,
-				Path:      r.URL.Path,
+				Path:      path,
 				Protocol:  r.Proto,
 				SourceIP:  source,
 				UserAgent: r.UserAgent(),

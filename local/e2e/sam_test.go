@@ -46,7 +46,7 @@ func TestSAM(t *testing.T) {
 		t.Skip("SKIPPED, the SAM CLI was not tried: " + envSAM + " does not name it (make test-sam does)")
 	}
 	require.NoError(t, openSources())
-	s := startSAM(t, program)
+	s := startSAM(t, program, "http")
 	t.Run("replay", func(t *testing.T) { replay.Run(t, s.url, http.DefaultClient.Do, deltaPatience) })
 	t.Run("deltas", s.changesReachDeltas)
 	s.register(t, "SAM-BRIEF", "brief-1", 1) // passes go by while the clients are at work
@@ -65,21 +65,37 @@ func TestSAM(t *testing.T) {
 	t.Run("Ctrl-C", s.endsWholly)
 }
 
+// TestSAMFunctionURL does so with Entry=url: the api function behind a function URL answers the whole recorded
+// conversation.
+func TestSAMFunctionURL(t *testing.T) {
+	program := os.Getenv(envSAM)
+	if program == "" {
+		t.Skip("SKIPPED, the SAM CLI was not tried: " + envSAM + " does not name it (make test-sam does)")
+	}
+	s := startSAM(t, program, "url")
+	t.Run("replay", func(t *testing.T) { replay.Run(t, s.url, http.DefaultClient.Do, deltaPatience) })
+	t.Run("deltas", s.changesReachDeltas)
+	t.Run("Ctrl-C", s.endsWholly)
+}
+
 // samRun is infra/sam-local at work.
 type samRun struct {
-	url   string
-	cmd   *exec.Cmd
-	ended chan error
+	url string
+	// functions are those that it runs.
+	functions []string
+	cmd       *exec.Cmd
+	ended     chan error
 }
 
 // startSAM returns when the functions answer.
-func startSAM(t *testing.T, program string) *samRun {
+func startSAM(t *testing.T, program, entry string) *samRun {
 	t.Helper()
 	removeContainers(t) // of a run that was killed
 	gateway := freeAddress(t)
 	cmd := exec.Command("../../infra/sam-local", "--skip-pull-image")
 	cmd.Env = append(os.Environ(),
-		"SAM="+program, "PORT="+portOf(t, gateway), "ENGINE_PORT="+portOf(t, freeAddress(t)),
+		"SAM="+program, "ENTRY="+entry, "PORT="+portOf(t, gateway), "ENGINE_PORT="+portOf(t, freeAddress(t)),
+		"LAMBDA_PORT="+portOf(t, freeAddress(t)),
 		"REGISTRY_CACHE_REFRESH=0s", "REGISTRY_DELTA_RETENTION=30m", "REGISTRY_EVICTION_INTERVAL="+passInterval.String(),
 		"REGISTRY_SELF_PRESERVATION=false") // the recording's leases die all at once
 	cmd.Stdout, cmd.Stderr = t.Output(), t.Output()
@@ -87,7 +103,10 @@ func startSAM(t *testing.T, program string) *samRun {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGINT}
 	cmd.WaitDelay = endPatience
 	require.NoError(t, cmd.Start())
-	s := &samRun{url: "http://" + gateway + "/eureka", cmd: cmd, ended: make(chan error, 1)}
+	s := &samRun{url: "http://" + gateway + "/eureka", functions: functions[:4], cmd: cmd, ended: make(chan error, 1)}
+	if entry == "url" { // SAM starts a container at its first invocation
+		s.functions = functions[4:]
+	}
 	go func() { s.ended <- cmd.Wait() }()
 	t.Cleanup(func() { s.kill(t) })
 
@@ -109,7 +128,7 @@ func (s *samRun) kill(t *testing.T) {
 
 // endsWholly: no process and no container is left.
 func (s *samRun) endsWholly(t *testing.T) {
-	for _, function := range functions {
+	for _, function := range s.functions {
 		// SAM loses sight of one now and then, and has another.
 		assert.NotEmpty(t, containersOf(t, function), "a container for each function: %s", function)
 	}
@@ -214,7 +233,7 @@ func portOf(t *testing.T, address string) string {
 }
 
 // functions are those that SAM runs.
-var functions = []string{"WriteFunction", "ReadFunction", "StreamFunction", "EvictFunction"}
+var functions = []string{"WriteFunction", "ReadFunction", "StreamFunction", "EvictFunction", "ApiFunction"}
 
 // built is where a function of this checkout was built.
 func built(t *testing.T, function string) string {
