@@ -22,11 +22,6 @@ import (
 const (
 	// bucketLength is the time that one partition of rows covers.
 	bucketLength = 10 * time.Second
-	// rowGrace is how long rows stay after the last reader's window.
-	rowGrace = 5 * time.Minute
-	// maxWindow bounds the time that Deltas looks back from its end. Nobody
-	// asks for more than some minutes, and no row stays as long.
-	maxWindow = time.Hour
 	// parallelQueries is how many buckets are read at once.
 	parallelQueries = 8
 	// sequenceDigits is the longest sequence number of a stream record.
@@ -62,7 +57,7 @@ func (s *Store) rowItem(r *delta.Row) (item, error) {
 		AttrVersion:   number(r.Version),
 		AttrInstance:  instance,
 		AttrWritten:   number(written),
-		AttrTTL:       number(epochSeconds(r.Written.Add(s.cfg.Retention + rowGrace))),
+		AttrTTL:       number(epochSeconds(r.Written.Add(delta.Kept(s.cfg.Retention)))),
 	}
 	if r.Key != r.Instance.Key() {
 		out[AttrApp], out[AttrID] = text(r.Key.App), text(r.Key.ID)
@@ -104,8 +99,8 @@ func sequence(position string) string {
 // a whole one). Rows that cannot be understood, or whose instance is too large,
 // are reported and left out.
 func (s *Store) Deltas(ctx context.Context, since, until time.Time) ([]delta.Row, error) {
-	if oldest := until.Add(-maxWindow); since.Before(oldest) {
-		since = oldest
+	if kept := delta.Kept(s.cfg.Retention); until.Sub(since) > kept {
+		return nil, fmt.Errorf("read deltas of %s, rows live for %s: %w", until.Sub(since), kept, delta.ErrWindowTooLong)
 	}
 	from, to := since.UnixMilli()+1, until.UnixMilli()
 	if from > to {

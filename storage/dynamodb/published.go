@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/published"
 	"github.com/eurekaless/registry/storage/instancecodec"
@@ -25,15 +26,11 @@ const (
 	docRecent     = "recent"
 )
 
-const (
-	// snapshotKept is how long the parts of a snapshot stay: far longer than a
-	// reader takes, and long enough for the next pass to compare with, should
-	// passes fail for a while.
-	snapshotKept = time.Hour
-	// listKept is how long the parts of other documents stay, which are
-	// replaced only when they change. Only lists of very long ids have parts.
-	listKept = 7 * 24 * time.Hour
-)
+// listKept is how long the parts of the statistics and of the recent events
+// stay, which are replaced only when they change. Only lists of very long ids
+// have parts. Those of a snapshot stay for as long as rows do: healing compares
+// with it, also after passes have failed for an hour.
+const listKept = 7 * 24 * time.Hour
 
 // Snapshot implements [eviction.Publications] and [readcache.Source]: a read
 // unit for each 4 KB when it is small, half of it when it is in parts.
@@ -89,7 +86,7 @@ func (s *Store) PutSnapshot(ctx context.Context, snapshot *published.Snapshot) e
 	if err != nil {
 		return fmt.Errorf("publish snapshot: %w", err)
 	}
-	d := document{began: snapshot.Began, kept: snapshotKept}
+	d := document{began: snapshot.Began, kept: delta.Kept(s.cfg.Retention)}
 	for _, c := range chunks {
 		d.parts = append(d.parts, c.Stored)
 	}
@@ -131,7 +128,7 @@ func (s *Store) Claim(ctx context.Context, c published.Claim) error {
 // PutStatistics implements [eviction.Publications]: a write unit, and one more
 // for each KB that the keys of the leases held back take.
 func (s *Store) PutStatistics(ctx context.Context, statistics published.Statistics) error {
-	statistics.Pass = toMillis(statistics.Pass)
+	statistics.Pass, statistics.Settled = toMillis(statistics.Pass), toMillis(statistics.Settled)
 	return putJSON(ctx, s, docStatistics, statistics)
 }
 

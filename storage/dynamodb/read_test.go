@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/storage/dynamodb"
 	"github.com/eurekaless/registry/storage/instancecodec"
@@ -188,16 +189,25 @@ func TestDeltasReadsTheBucketsOfItsWindow(t *testing.T) {
 	}
 }
 
-// TestAWindowFromTheBeginningOfTimeIsBounded: no row is older than an hour.
-func TestAWindowFromTheBeginningOfTimeIsBounded(t *testing.T) {
-	r := &reads{query: func(*awsdynamodb.QueryInput) (*awsdynamodb.QueryOutput, error) {
-		return &awsdynamodb.QueryOutput{}, nil
-	}}
-
-	_, err := dynamodb.New(r, dynamodb.Config{}).Deltas(t.Context(), time.Time{}, began)
-
-	require.NoError(t, err)
-	assert.Len(t, r.asked, 361)
+// TestAWindowLongerThanRowsLiveIsRefused: nothing is asked for, and the answer
+// is no list that lacks rows.
+func TestAWindowLongerThanRowsLiveIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		retention, window time.Duration
+		asked             int
+	}{
+		{0, 75 * time.Minute, 451},
+		{0, 75*time.Minute + time.Millisecond, 0},
+		{2 * time.Hour, 135 * time.Minute, 811},
+		{2 * time.Hour, 135*time.Minute + time.Millisecond, 0},
+	} {
+		r := &reads{query: func(*awsdynamodb.QueryInput) (*awsdynamodb.QueryOutput, error) {
+			return &awsdynamodb.QueryOutput{}, nil
+		}}
+		_, err := dynamodb.New(r, dynamodb.Config{Retention: c.retention}).Deltas(t.Context(), began.Add(-c.window), began)
+		assert.Equal(t, c.asked == 0, errors.Is(err, delta.ErrWindowTooLong), "%+v: %v", c, err)
+		assert.Len(t, r.asked, c.asked, "%+v", c)
+	}
 }
 
 func TestDeltasIsAllOrNothing(t *testing.T) {

@@ -68,6 +68,9 @@ func (s *Store) Deltas(ctx context.Context, since, until time.Time) ([]delta.Row
 	if err := ended(ctx); err != nil {
 		return nil, err
 	}
+	if until.Sub(since) > s.cfg.RowsKept {
+		return nil, delta.ErrWindowTooLong
+	}
 	since, until = millis(since), millis(until)
 	found := s.deltas.between(since, until)
 	slices.SortFunc(found, func(a, b delta.Row) int {
@@ -156,7 +159,7 @@ func (s *Store) PutStatistics(ctx context.Context, statistics published.Statisti
 	if err := ended(ctx); err != nil {
 		return err
 	}
-	statistics.Pass = millis(statistics.Pass)
+	statistics.Pass, statistics.Settled = millis(statistics.Pass), millis(statistics.Settled)
 	statistics.Held = slices.Clone(statistics.Held)
 	s.deltas.mu.Lock()
 	defer s.deltas.mu.Unlock()

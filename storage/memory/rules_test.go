@@ -73,9 +73,9 @@ func TestNothingIsLeftBehind(t *testing.T) {
 		}
 		largest = max(largest, len(s.deltas.buckets))
 	}
-	assert.LessOrEqual(t, largest, 3600/10+10, "buckets of an hour")
+	assert.LessOrEqual(t, largest, 75*60/10+10, "buckets of 75 minutes")
 
-	for _, later := range []time.Duration{24*time.Hour + 91*time.Second, time.Hour + time.Second} {
+	for _, later := range []time.Duration{24*time.Hour + 91*time.Second, 75*time.Minute + time.Second} {
 		now = now.Add(later)
 		renew(t, s, stays, now)
 		s.ExpireTTL(now)

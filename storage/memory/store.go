@@ -40,7 +40,7 @@ type Config struct {
 	// OverrideKept is how long an evicted lease's override stays at the
 	// least; default 1 h. Every tombstone stays for 1 h.
 	OverrideKept time.Duration
-	// RowsKept is how long delta rows stay; default 1 h.
+	// RowsKept is how long delta rows stay; default that of [delta.Kept].
 	RowsKept time.Duration
 }
 
@@ -91,7 +91,7 @@ func New(cfg Config) *Store {
 		cfg: Config{
 			TTLGrace:     cmp.Or(cfg.TTLGrace, 24*time.Hour),
 			OverrideKept: cmp.Or(cfg.OverrideKept, time.Hour),
-			RowsKept:     cmp.Or(cfg.RowsKept, time.Hour),
+			RowsKept:     cmp.Or(cfg.RowsKept, delta.Kept(0)),
 		},
 		apps:   map[string]*application{},
 		deltas: deltaTable{buckets: map[int64]map[rowKey]delta.Row{}},

@@ -65,7 +65,7 @@ func canonicalEntry(e published.Entry) published.Entry {
 }
 
 func canonicalStatistics(s published.Statistics) published.Statistics {
-	s.Pass = canonicalTime(s.Pass)
+	s.Pass, s.Settled = canonicalTime(s.Pass), canonicalTime(s.Settled)
 	if len(s.Held) == 0 {
 		s.Held = nil
 	}

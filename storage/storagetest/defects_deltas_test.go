@@ -114,6 +114,17 @@ var deltaDefects = map[string]defect{
 			}
 		},
 	},
+	"a window is cut in silence": {
+		test: "delta.Sink and Deltas/A window longer than rows live is an error",
+		harm: func(b *broken) {
+			b.deltas = func(ctx context.Context, since, until time.Time) ([]delta.Row, error) {
+				if oldest := until.Add(-time.Hour); since.Before(oldest) {
+					since = oldest
+				}
+				return b.Tables.Deltas(ctx, since, until)
+			}
+		},
+	},
 	"every claim is made": {
 		test: "eviction.Publications/A claim keeps others from the same time",
 		harm: func(b *broken) {

@@ -24,6 +24,7 @@ func deltaTests() []test {
 		{"Windows are to the millisecond", deltaMilliseconds},
 		{"A window over many partitions", deltaLongWindow},
 		{"An empty or backward window", deltaEmptyWindow},
+		{"A window longer than rows live is an error", deltaTooLongWindow},
 		{"Put is idempotent", putIdempotent},
 		{"Put of a row twice in one call", putTwiceInOneCall},
 		{"Put of no rows", putNothing},
@@ -172,6 +173,17 @@ func deltaEmptyWindow(t *testing.T, f *fixture) {
 	assert.Empty(t, f.deltas(t, f.now, f.now))
 	assert.Empty(t, f.deltas(t, f.after(1), f.after(-1)))
 	assert.Empty(t, f.deltas(t, f.after(60_000), f.after(-60_000)))
+}
+
+// deltaTooLongWindow: an answer that lacks rows must not look like one that has
+// them all. Drivers under test have the default retention.
+func deltaTooLongWindow(t *testing.T, f *fixture) {
+	kept := delta.Kept(3 * time.Minute)
+	f.put(t, f.row("id", 1, f.now.Add(-kept+time.Second)))
+	require.Len(t, f.deltas(t, f.now.Add(-kept), f.now), 1, "as long as rows live")
+	rows, err := f.Deltas.Deltas(t.Context(), f.now.Add(-kept-time.Millisecond), f.now)
+	require.ErrorIs(t, err, delta.ErrWindowTooLong)
+	require.Nil(t, rows)
 }
 
 func putIdempotent(t *testing.T, f *fixture) {

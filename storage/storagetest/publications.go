@@ -222,7 +222,7 @@ func snapshotUnusable(t *testing.T, f *fixture) {
 func statisticsKeepFields(t *testing.T, f *fixture) {
 	for _, want := range []published.Statistics{
 		{
-			Pass: f.now, Leases: 1_000_001, Expected: 1002, Seen: 1003, Threshold: 1004,
+			Pass: f.now, Settled: f.after(-1), Leases: 1_000_001, Expected: 1002, Seen: 1003, Threshold: 1004,
 			SelfPreservation: true, Enabled: true, Evicted: 1005, HashCode: "DOWN_1_UP_14_",
 		},
 		{Pass: f.after(1), Enabled: true},
