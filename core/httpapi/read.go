@@ -137,12 +137,11 @@ func (h *Handler) describe(header http.Header, v *readcache.View) {
 	}
 }
 
-// cacheControl returns for how long an answer of a view may be kept: until the
-// view is to be replaced, in whole seconds and rounded up. Rounded down, a cache
+// cacheControl returns for how long an answer of a view may be kept, in whole seconds and rounded up. Rounded down, a cache
 // would come back for the same view a moment before its end, and in the last
 // second keep nothing at all (TestEdge).
 func (h *Handler) cacheControl(v *readcache.View, now time.Time) string {
-	left := int64(math.Ceil(v.NextTurn().Sub(now).Seconds()))
+	left := int64(math.Ceil(v.Keep(now).Seconds()))
 	switch age := strconv.FormatInt(left, 10); {
 	case (left <= 0 || v.Stale()) && h.cfg.SharedCaching:
 		return "public, no-cache"

@@ -12,10 +12,17 @@ import (
 // Snapshot is the registry as one scan found it.
 type Snapshot struct {
 	// Began is when the scan began. Every write that was acknowledged before
-	// is in it; rows written since a minute before it complete it.
+	// is in it; rows written since a minute before it complete it, as long as
+	// it is not older than [SnapshotMaxAge].
 	Began   time.Time
 	Entries []Entry
 }
+
+// SnapshotMaxAge is the age from which on a snapshot is not used to start from.
+// A new one is published every ten minutes or sooner, see package eviction, so
+// one that is older means that passes fail. Rows live for longer than that, see
+// [delta.Kept].
+const SnapshotMaxAge = 45 * time.Minute
 
 // Entry is one item of a snapshot. Absence has a version too.
 type Entry struct {
@@ -29,6 +36,10 @@ type Entry struct {
 type Statistics struct {
 	// Pass is when the pass began.
 	Pass time.Time
+	// Settled is when the last pass began after which readers had been told of
+	// every change; zero before the first. It is Pass unless this pass could
+	// not do so.
+	Settled time.Time
 	// Leases counts live leases.
 	Leases int
 	// Expected and Seen count leases that should have renewed, and did.

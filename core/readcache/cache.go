@@ -39,7 +39,7 @@ type Config struct {
 	// [Cache.DeltaView] reads the delta table each time.
 	Interval time.Duration
 	// Retention is how long the delta answer shows a change. Sources must
-	// keep rows for longer than that by ten seconds. Default
+	// keep rows for as long as [delta.Kept] says of it. Default
 	// [DefaultRetention].
 	Retention time.Duration
 	// Offset is how long after a boundary this container turns over, as a
@@ -58,8 +58,11 @@ type Config struct {
 	// OnTurn, if not nil, is called after each try to make a view, by the
 	// request that made it; for metrics.
 	OnTurn func(context.Context, Turn)
-	// Now is the servers' clock; default time.Now.
-	Now func() time.Time
+	// Now is the servers' clock; default time.Now. Elapsed is a clock that
+	// nobody sets, from any beginning; it tells when Now was set back. Default
+	// the process's monotonic clock.
+	Now     func() time.Time
+	Elapsed func() time.Duration
 	// Logger gets refreshes that failed; default slog.Default().
 	Logger *slog.Logger
 }
@@ -105,6 +108,10 @@ func New(cfg Config) *Cache {
 	}
 	if cfg.Now == nil {
 		cfg.Now = time.Now
+	}
+	if cfg.Elapsed == nil {
+		began := time.Now()
+		cfg.Elapsed = func() time.Duration { return time.Since(began) }
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
@@ -154,10 +161,31 @@ func (c *Cache) turned(ctx context.Context) (*View, error) {
 	}
 }
 
-// due reports whether v is to be replaced. A clock that is set back makes
-// nothing due.
+// due reports whether v is to be replaced: by the view of a later boundary, or
+// because the clock was set back.
 func (c *Cache) due(v *View, now time.Time) bool {
-	return c.schedule.boundary(now).After(v.boundary)
+	boundary := c.schedule.boundary(now)
+	return boundary.After(v.boundary) || c.setBack(v, now) || c.cfg.Interval == 0 && boundary.Before(v.boundary)
+}
+
+// setBack reports whether the clock was set back since v was made, so far that
+// rows written since then may lie before all that a refresh would read. Either v
+// lies ahead of the clock, or less time has passed on it than really has: the
+// clock may have caught up before anybody asked.
+func (c *Cache) setBack(v *View, now time.Time) bool {
+	return ahead(v.boundary, now) || c.cfg.Elapsed()-v.madeElapsed-now.Sub(v.made) >= overlap
+}
+
+// ahead reports whether a time that was the present when it was noted lies so
+// far ahead of the clock that a refresh from then on would miss rows that are
+// written now.
+func ahead(noted, now time.Time) bool { return noted.Sub(now) >= overlap }
+
+// pausing reports whether a failed refresh is too recent for another one. No
+// pause is longer than it was meant to be, whatever became of the clock.
+func (c *Cache) pausing(now time.Time) bool {
+	left := c.retryAt.Sub(now)
+	return left > 0 && left <= c.cfg.RetryPause
 }
 
 // first makes the first view, or waits for the request that is about it.
@@ -202,7 +230,7 @@ func (c *Cache) take(ctx context.Context) error {
 // turn replaces the current view if that is due, and keeps it if that fails.
 func (c *Cache) turn(ctx context.Context, now time.Time) {
 	v := c.current.Load()
-	if !c.due(v, now) || now.Before(c.retryAt) {
+	if !c.due(v, now) || c.pausing(now) {
 		return
 	}
 	bounded, cancel := early(ctx)
@@ -218,14 +246,20 @@ func (c *Cache) turn(ctx context.Context, now time.Time) {
 
 // replace makes the view of a boundary the current one. old is the one before,
 // or nil; it is of no use when a row that it lacks may have left the delta's
-// window already (TestThaw).
+// window already (TestThaw), or when the clock was set back since
+// (TestClockSetBack).
 func (c *Cache) replace(ctx context.Context, old *View, boundary, began time.Time) (*View, error) {
 	var s *state
 	var err error
 	t := Turn{Boundary: boundary}
-	if old == nil || boundary.Sub(old.boundary) > c.cfg.Retention-overlap {
-		s, err = c.load(ctx, boundary, &t)
-	} else {
+	elapsed := c.cfg.Elapsed()
+	switch {
+	case old != nil && c.setBack(old, began):
+		// A snapshot from before would be taken for one of the present.
+		s, err = c.load(ctx, boundary, c.scanned, &t)
+	case old == nil || boundary.Sub(old.boundary) > c.cfg.Retention-overlap:
+		s, err = c.load(ctx, boundary, c.base, &t)
+	default:
 		s, err = c.refresh(ctx, old, boundary, &t)
 	}
 	c.lastErr = nil
@@ -241,6 +275,7 @@ func (c *Cache) replace(ctx context.Context, old *View, boundary, began time.Tim
 		return nil, err
 	}
 	v := newView(s, boundary, c.schedule.next(boundary), &c.documents, &c.deflaters)
+	v.made, v.madeElapsed = began.Round(0), elapsed
 	c.documents.forget(boundary.Add(-keptTurns * c.cfg.Interval))
 	c.current.Store(v)
 	return v, nil

@@ -37,7 +37,7 @@ func TestTurnOver(t *testing.T) {
 		{30, 0, nil},
 		{32.999, 0, nil},
 		{33, 30, []string{"deltas"}},
-		{20, 30, nil}, // the clock was set back
+		{25, 30, nil}, // the clock was set back, by less than the overlap
 		{62.999, 30, nil},
 		{140, 120, []string{"deltas"}}, // turns were missed
 		{150 + 2.999, 120, nil},
@@ -89,12 +89,14 @@ func TestColdLoad(t *testing.T) {
 		began  float64 // of the snapshot; 0: none is published
 		calls  []string
 		origin Origin
+		rows   int
 	}{
-		{"without a snapshot", 0, []string{"snapshot", "scan", "deltas"}, FromScan},
-		{"with one", 100, []string{"snapshot", "deltas"}, FromSnapshot},
-		{"with the oldest that rows complete", 30, []string{"snapshot", "deltas"}, FromSnapshot},
-		{"with one that is too old", 29.999, []string{"snapshot", "scan", "deltas"}, FromScan},
-		{"with one that is ahead", 152, []string{"snapshot", "deltas"}, FromSnapshot},
+		{"without a snapshot", 0, []string{"snapshot", "scan", "deltas"}, FromScan, 2},
+		{"with one", 100, []string{"snapshot", "deltas"}, FromSnapshot, 2},
+		{"with one that is older than the retention", -100, []string{"snapshot", "deltas"}, FromSnapshot, 2},
+		{"with the oldest that is used", 155 - 45*60, []string{"snapshot", "deltas"}, FromSnapshot, 5},
+		{"with one that is too old", 154.999 - 45*60, []string{"snapshot", "scan", "deltas"}, FromScan, 2},
+		{"with one that is ahead", 152, []string{"snapshot", "deltas"}, FromSnapshot, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := newRig(t, nil)
@@ -114,7 +116,7 @@ func TestColdLoad(t *testing.T) {
 			assert.Equal(t, c.calls, r.source.took())
 			require.Len(t, r.turns, 1)
 			assert.Equal(t, c.origin, r.turns[0].Origin)
-			assert.Equal(t, 2, r.turns[0].Rows)
+			assert.Equal(t, c.rows, r.turns[0].Rows)
 		})
 	}
 }

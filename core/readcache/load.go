@@ -9,6 +9,7 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/published"
 )
 
 const (
@@ -47,14 +48,18 @@ type Turn struct {
 	Err error
 }
 
-// load returns the state of a boundary read anew: a base, and the rows of the
-// retention, which complete it and are the delta.
-func (c *Cache) load(ctx context.Context, boundary time.Time, t *Turn) (*state, error) {
-	base, err := c.base(ctx, boundary, t)
+// load returns the state of a boundary read anew: a base, the rows that
+// complete it, and the rows of the retention, which are the delta.
+func (c *Cache) load(ctx context.Context, boundary time.Time, from func(context.Context, time.Time, *Turn) (*state, error), t *Turn) (*state, error) {
+	base, err := from(ctx, boundary, t)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := c.rows(ctx, boundary.Add(-c.cfg.Retention), boundary)
+	since := boundary.Add(-c.cfg.Retention)
+	if complete := base.read.Add(-snapshotOverlap); t.Origin == FromSnapshot && complete.Before(since) {
+		since = complete
+	}
+	rows, err := c.rows(ctx, since, boundary)
 	if err != nil {
 		return nil, err
 	}
@@ -77,8 +82,8 @@ func (s *state) known(rows []delta.Row) []delta.Row {
 	})
 }
 
-// base returns the published snapshot, or where there is none that the rows of
-// the retention complete, what a scan finds. Either may be ahead of the
+// base returns the published snapshot, or where there is none that can be used,
+// what a scan finds. Either may be ahead of the
 // boundary. The view is ahead then, until its rows are within the boundary;
 // versions keep it from going back (TestColdContainerAhead).
 func (c *Cache) base(ctx context.Context, boundary time.Time, t *Turn) (*state, error) {
@@ -86,7 +91,7 @@ func (c *Cache) base(ctx context.Context, boundary time.Time, t *Turn) (*state, 
 	if err != nil && !errors.Is(err, eureka.ErrNoSnapshot) {
 		return nil, fmt.Errorf("load view: %w", err)
 	}
-	if err == nil && !s.Began.Add(-snapshotOverlap).Before(boundary.Add(-c.cfg.Retention)) {
+	if err == nil && c.usable(s) {
 		t.Origin = FromSnapshot
 		entries := slices.Clone(s.Entries)
 		for i, e := range entries {
@@ -96,6 +101,11 @@ func (c *Cache) base(ctx context.Context, boundary time.Time, t *Turn) (*state, 
 		}
 		return newState(entries, boundary).readAt(s.Began), nil
 	}
+	return c.scanned(ctx, boundary, t)
+}
+
+// scanned returns what a scan of the lease table finds.
+func (c *Cache) scanned(ctx context.Context, boundary time.Time, t *Turn) (*state, error) {
 	t.Origin = FromScan
 	began := c.cfg.Now()
 	leases, err := c.cfg.Source.Scan(ctx)
@@ -109,6 +119,14 @@ func (c *Cache) base(ctx context.Context, boundary time.Time, t *Turn) (*state, 
 		}
 	}
 	return newState(entries, boundary).readAt(began), nil
+}
+
+// usable reports whether rows complete a snapshot. One that begins ahead of the
+// clock was published under another clock, or before this one was set back:
+// which rows it holds cannot be told from its time.
+func (c *Cache) usable(s *published.Snapshot) bool {
+	now := c.cfg.Now()
+	return !ahead(s.Began, now) && now.Sub(s.Began) <= published.SnapshotMaxAge
 }
 
 // refresh returns the state of a boundary made from an earlier view.

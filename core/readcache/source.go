@@ -20,6 +20,7 @@ type Source interface {
 	// Items that cannot be understood are reported and left out.
 	Scan(ctx context.Context) ([]lease.Lease, error)
 	// Deltas returns the rows with since < Written <= until, in no order;
-	// both to the millisecond.
+	// both to the millisecond. A window longer than rows live is a
+	// delta.ErrWindowTooLong.
 	Deltas(ctx context.Context, since, until time.Time) ([]delta.Row, error)
 }

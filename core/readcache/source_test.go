@@ -188,7 +188,9 @@ type rig struct {
 	source *fakeSource
 	mu     sync.Mutex
 	now    time.Time
-	turns  []Turn
+	// elapsed is what really has passed, where a test cares.
+	elapsed time.Duration
+	turns   []Turn
 }
 
 // newRig returns a rig whose interval is 30 s and which turns over 3 s after
@@ -197,9 +199,10 @@ func newRig(t testing.TB, change func(*Config)) *rig {
 	r := &rig{source: &fakeSource{}, now: start}
 	cfg := Config{
 		Source: r.source, Interval: 30 * time.Second, Offset: 0.1, RetryPause: 2 * time.Second,
-		Now:    r.clock,
-		OnTurn: func(_ context.Context, turn Turn) { r.turns = append(r.turns, turn) },
-		Logger: slog.New(slog.NewTextHandler(testWriter{t}, nil)),
+		Now:     r.clock,
+		Elapsed: func() time.Duration { return r.elapsed },
+		OnTurn:  func(_ context.Context, turn Turn) { r.turns = append(r.turns, turn) },
+		Logger:  slog.New(slog.NewTextHandler(testWriter{t}, nil)),
 	}
 	if change != nil {
 		change(&cfg)

@@ -28,7 +28,11 @@ const (
 type View struct {
 	state          *state
 	boundary, next time.Time
-	stale          atomic.Bool
+	// made is when it was made, without a reading of the monotonic clock, and
+	// madeElapsed the same on the clock that nobody sets.
+	made        time.Time
+	madeElapsed time.Duration
+	stale       atomic.Bool
 
 	documents *documents
 	deflaters *deflaters
@@ -68,8 +72,15 @@ func (v *View) Boundary() time.Time { return v.boundary }
 // NextTurn returns from when on a request asks for the next view.
 func (v *View) NextTurn() time.Time { return v.next }
 
-// Age returns how long ago the boundary was.
-func (v *View) Age(now time.Time) time.Duration { return now.Sub(v.boundary) }
+// Keep returns for how long an answer may be kept at a time: until the next
+// view is due. A clock that was set back makes it no longer than the time from
+// one view to the next.
+func (v *View) Keep(now time.Time) time.Duration {
+	return min(max(v.next.Sub(now), 0), v.next.Sub(v.boundary))
+}
+
+// Age returns how long ago the boundary was; 0 when it lies ahead.
+func (v *View) Age(now time.Time) time.Duration { return max(now.Sub(v.boundary), 0) }
 
 // Stale reports whether the view should have been replaced and could not be.
 func (v *View) Stale() bool { return v.stale.Load() }
