@@ -21,9 +21,13 @@ type Config struct {
 	// Interval is the pace at which passes are called for, by which a pass
 	// knows that it is late; positive; default 60 s.
 	Interval time.Duration
-	// Retention is how far back delta rows are looked at; positive; default
-	// 180 s, the window of the deltas.
+	// Retention is the window of the deltas, which says for how long rows live;
+	// see [delta.Kept]; positive; default 180 s.
 	Retention time.Duration
+	// SnapshotInterval is the age from which on the published snapshot is
+	// replaced, however little has changed; positive, well below
+	// [published.SnapshotMaxAge]; default 10 min.
+	SnapshotInterval time.Duration
 	// HealingGrace is how old a change must be before a row is written in the
 	// place of its stream record, which may just be on its way. Not negative;
 	// default 0: one Interval.
@@ -48,14 +52,15 @@ type Config struct {
 // DefaultConfig returns the documented defaults, without stores.
 func DefaultConfig() Config {
 	return Config{
-		Policy:       DefaultPolicy(),
-		Interval:     time.Minute,
-		Retention:    3 * time.Minute,
-		EvictionTime: 30 * time.Second,
-		Concurrency:  32,
-		Now:          time.Now,
-		Seed:         rand.Uint64,
-		Logger:       slog.New(slog.DiscardHandler),
+		Policy:           DefaultPolicy(),
+		Interval:         time.Minute,
+		Retention:        3 * time.Minute,
+		SnapshotInterval: 10 * time.Minute,
+		EvictionTime:     30 * time.Second,
+		Concurrency:      32,
+		Now:              time.Now,
+		Seed:             rand.Uint64,
+		Logger:           slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -72,6 +77,7 @@ func (c *Config) Validate() error {
 	fault(c.Publications == nil, "no publications")
 	fault(c.Interval <= 0, "interval %s is not positive", c.Interval)
 	fault(c.Retention <= 0, "retention %s is not positive", c.Retention)
+	fault(c.SnapshotInterval <= 0, "snapshot interval %s is not positive", c.SnapshotInterval)
 	fault(c.HealingGrace < 0, "healing grace %s is negative", c.HealingGrace)
 	fault(c.EvictionTime <= 0, "eviction time %s is not positive", c.EvictionTime)
 	fault(c.Concurrency <= 0, "concurrency %d is not positive", c.Concurrency)

@@ -87,6 +87,9 @@ func (t *tables) runner(tb testing.TB, change func(*eviction.Config)) *eviction.
 	return r
 }
 
+// everyPass publishes a snapshot at every pass.
+func everyPass(c *eviction.Config) { c.SnapshotInterval = time.Second }
+
 // do runs an operation under the lock, with what the hooks make of it.
 func (t *tables) do(ctx context.Context, operation string, key eureka.Key, apply func() error) error {
 	if t.before != nil {

@@ -23,24 +23,21 @@ const (
 )
 
 // heal writes a row for every change that the readers of the deltas may have
-// missed, and returns how many. It compares the scan with the snapshot that was
-// published before; what differs and is in no row of the window is a lost
-// change. Without a snapshot everything that no row carries counts as lost.
+// missed, and returns how many. It compares the scan with the snapshot that an
+// earlier pass published; what differs and is in none of the rows since is a
+// lost change. Without a snapshot that is everything that no row carries and
+// that no earlier pass has settled.
 //
 // Readers apply rows by version, so a row too many does no harm, and neither
 // does one that turns up after all.
-func (r *Runner) heal(ctx context.Context, began time.Time, leases []lease.Lease, latest map[eureka.Key]delta.Row) (int, error) {
-	before, err := r.cfg.Publications.Snapshot(ctx)
-	switch {
-	case errors.Is(err, eureka.ErrNoSnapshot):
-		before = &published.Snapshot{}
-	case err != nil:
-		return 0, fmt.Errorf("read snapshot: %w", err)
-	}
-	c := newComparison(before, leases, latest, began, r.cfg.HealingGrace)
+func (r *Runner) heal(ctx context.Context, h *history, leases []lease.Lease) (int, error) {
+	c := newComparison(h, leases)
 	deletions, err := r.confirm(ctx, c.vanished())
 	healed, writeErr := r.writeRows(ctx, append(c.lost(), deletions...))
-	return healed, errors.Join(err, writeErr)
+	if err = errors.Join(err, writeErr); err != nil {
+		return healed, fmt.Errorf("heal: %w", err)
+	}
+	return healed, nil
 }
 
 // confirm returns deletions for those of the vanished leases that really are
@@ -105,26 +102,20 @@ func (r *Runner) writeBatch(ctx context.Context, batch []delta.Row) (int, error)
 
 // comparison is a scan beside what readers were told.
 type comparison struct {
+	*history
 	leases []lease.Lease
-	// before is the snapshot published by an earlier pass.
+	// before are the entries of the snapshot.
 	before map[eureka.Key]published.Entry
-	// latest is the last row of each instance in the window.
+	// latest is the last row of each instance.
 	latest map[eureka.Key]delta.Row
-	began  time.Time
-	// young and unsettled are times of change. What changed after young is too
-	// young to be lost. What changed after unsettled was too young for the
-	// pass that published the snapshot, so that its being there says nothing.
-	young, unsettled time.Time
 }
 
-func newComparison(before *published.Snapshot, leases []lease.Lease, latest map[eureka.Key]delta.Row, began time.Time, grace time.Duration) *comparison {
-	c := &comparison{
-		leases: leases, latest: latest, began: began,
-		before: make(map[eureka.Key]published.Entry, len(before.Entries)),
-		young:  began.Add(-grace), unsettled: before.Began.Add(-grace),
-	}
-	for _, e := range before.Entries {
-		c.before[e.Key] = e
+func newComparison(h *history, leases []lease.Lease) *comparison {
+	c := &comparison{history: h, leases: leases, latest: delta.Latest(h.rows), before: map[eureka.Key]published.Entry{}}
+	if h.snapshot != nil {
+		for _, e := range h.snapshot.Entries {
+			c.before[e.Key] = e
+		}
 	}
 	return c
 }
@@ -148,14 +139,39 @@ func (c *comparison) mayBeLost(l *lease.Lease) bool {
 	if l.Tombstone() {
 		changed = l.Gone
 	}
-	if changed.After(c.young) {
-		return false
-	}
-	if entry, ok := c.before[l.Key]; ok && entry.Version == l.Version && !changed.After(c.unsettled) {
-		return false
+	return !c.young(changed, c.began) && !c.told(l, changed)
+}
+
+// young reports whether a change was so young at a pass that its record might
+// have been on its way. One that lies further ahead than clocks ever differ was
+// made before a clock was set back.
+func (c *comparison) young(changed, pass time.Time) bool {
+	return changed.After(pass.Add(-c.grace)) && !changed.After(pass.Add(MaxLateness))
+}
+
+// told reports whether a state is known to have reached the readers: an earlier
+// pass found it when it was no longer young, or a row carries it.
+func (c *comparison) told(l *lease.Lease, changed time.Time) bool {
+	entry, listed := c.before[l.Key]
+	listed = listed && entry.Version == l.Version
+	switch {
+	case c.snapshot == nil && !c.settled.IsZero() && !c.young(changed, c.settled):
+		return changed.Before(c.settled)
+	case listed && !c.young(changed, c.snapshot.Began):
+		return true
 	}
 	row, ok := c.latest[l.Key]
-	return !ok || row.Version < l.Version
+	return ok && row.Version >= l.Version && !row.Written.Before(c.earliest(changed, listed).Add(-clockSkew))
+}
+
+// earliest returns when the row of a change can have been written at the
+// earliest. One that claims to be older was written under a clock that was set
+// back, into a window that readers had read before.
+func (c *comparison) earliest(changed time.Time, listed bool) time.Time {
+	if c.snapshot == nil || listed || c.snapshot.Began.Before(changed) || c.snapshot.Began.After(c.began) {
+		return changed
+	}
+	return c.snapshot.Began
 }
 
 // row returns the row of a lease or tombstone.

@@ -203,7 +203,7 @@ func TestYoungChangeIsLeftToItsRecord(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			tables := newTables()
-			runner := tables.runner(t, nil)
+			runner := tables.runner(t, everyPass)
 			tables.register(shop1, nil)
 			tables.minutes(t, runner, 2)
 			tables.advance(50 * time.Second)
@@ -233,7 +233,7 @@ func TestHealedRow(t *testing.T) {
 	assert.Equal(t, tables.clock(), row.Written)
 	assert.Regexp(t, regexp.MustCompile(`^9\d{39}$`), row.Sequence)
 
-	tables.snapshot, tables.rows = nil, nil
+	tables.snapshot, tables.rows, tables.statistics.Settled = nil, nil, time.Time{}
 	tables.minutes(t, runner, 1)
 	require.Len(t, tables.rows, 1)
 	assert.Equal(t, row.Sequence, tables.rows[0].Sequence)
@@ -334,7 +334,7 @@ func TestHealingFails(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			tables := newTables()
-			runner := tables.runner(t, nil)
+			runner := tables.runner(t, everyPass)
 			removed := eureka.NewKey("shop", "removed")
 			tables.register(shop1, nil)
 			tables.register(removed, nil)

@@ -9,9 +9,7 @@ import (
 	mathrand "math/rand/v2"
 	"time"
 
-	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/published"
 )
 
@@ -113,50 +111,9 @@ func (r *Runner) Run(ctx context.Context) (Report, error) {
 		evictErr = r.evict(ctx, plan, &report)
 	}
 	report.Statistics.Evicted = report.Evicted
-	err = errors.Join(claimErr, lastErr, evictErr, r.publish(ctx, leases, &report))
+	err = errors.Join(claimErr, lastErr, evictErr, r.publish(ctx, leases, last.Settled, &report))
 	r.log(ctx, &report, last.SelfPreservation)
 	return report, err
-}
-
-// publish leaves statistics, recent events and the snapshot for readers, and
-// writes the rows that they miss. A snapshot is also what the next pass
-// compares with, so it is only replaced when all that differs from it is known
-// to have reached the readers.
-func (r *Runner) publish(ctx context.Context, leases []lease.Lease, report *Report) error {
-	var errs []error
-	if err := r.cfg.Publications.PutStatistics(ctx, report.Statistics); err != nil {
-		errs = append(errs, fmt.Errorf("publish statistics: %w", err))
-	}
-	now := r.clock()
-	rows, err := r.cfg.Deltas.Deltas(ctx, now.Add(-r.cfg.Retention), now.Add(clockSkew))
-	if err != nil {
-		return errors.Join(append(errs, fmt.Errorf("read deltas: %w", err))...)
-	}
-	if err := r.publishRecent(ctx, rows); err != nil {
-		errs = append(errs, fmt.Errorf("publish recent events: %w", err))
-	}
-	report.Healed, err = r.heal(ctx, report.Statistics.Pass, leases, delta.Latest(rows))
-	if err != nil {
-		return errors.Join(append(errs, fmt.Errorf("heal: %w", err))...)
-	}
-	snapshot := newSnapshot(report.Statistics.Pass, leases)
-	if err := r.cfg.Publications.PutSnapshot(ctx, snapshot); err != nil {
-		return errors.Join(append(errs, fmt.Errorf("publish snapshot: %w", err))...)
-	}
-	report.SnapshotEntries = len(snapshot.Entries)
-	return errors.Join(errs...)
-}
-
-// newSnapshot returns the registry as the scan found it. What this pass evicted
-// is in it as it was: the tombstones' versions are not known here, and their
-// rows complete it like those of every other write after the scan began.
-func newSnapshot(began time.Time, leases []lease.Lease) *published.Snapshot {
-	s := &published.Snapshot{Began: began, Entries: make([]published.Entry, len(leases))}
-	for i := range leases {
-		l := &leases[i]
-		s.Entries[i] = published.Entry{Key: l.Key, Version: l.Version, Instance: l.Effective()}
-	}
-	return s
 }
 
 // log writes a line for a pass that did or found something.

@@ -46,12 +46,12 @@ func withDead(t *testing.T, n int) (*tables, []eureka.Key) {
 func TestRun(t *testing.T) {
 	tables, dead := withDead(t, 40)
 	tables.cancel(eureka.NewKey("shop", "shop-39"))
-	report, err := tables.runner(t, nil).Run(background())
+	report, err := tables.runner(t, everyPass).Run(background())
 	require.NoError(t, err)
 	assert.Equal(t, eviction.Report{
 		Scanned: true,
 		Statistics: published.Statistics{
-			Pass: tables.clock(), Leases: 39, Expected: 39, Seen: 34, Threshold: 33,
+			Pass: tables.clock(), Settled: tables.clock(), Leases: 39, Expected: 39, Seen: 34, Threshold: 33,
 			Enabled: true, Evicted: 5, HashCode: "UP_39_",
 		},
 		Tombstones: 1, Expired: 5, Evicted: 5, SnapshotEntries: 40,
@@ -140,13 +140,13 @@ func TestFaults(t *testing.T) {
 		{"Deltas", outcome{evicted: 5}, []string{"snapshot", "recent"}},
 		{"Recent", outcome{evicted: 5, entries: 40}, []string{"recent"}},
 		{"PutRecent", outcome{evicted: 5, entries: 40}, []string{"recent"}},
-		{"Snapshot", outcome{evicted: 5}, []string{"snapshot"}},
+		{"Snapshot", outcome{evicted: 5}, []string{"snapshot", "recent"}},
 		{"PutSnapshot", outcome{evicted: 5}, []string{"snapshot"}},
 	} {
 		for _, applied := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s applied %v", test.operation, applied), func(t *testing.T) {
 				tables, dead := withDead(t, 40)
-				runner := tables.runner(t, nil)
+				runner := tables.runner(t, everyPass)
 				fail := func(operation string) error {
 					if operation == test.operation {
 						return fmt.Errorf("by the test: %w", eureka.ErrUnavailable)
@@ -234,6 +234,7 @@ func TestEvictionTime(t *testing.T) {
 			}
 		}
 		runner := tables.runner(t, func(c *eviction.Config) {
+			everyPass(c)
 			c.EvictionTime = 25 * time.Second
 			c.Concurrency = 1
 		})

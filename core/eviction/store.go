@@ -27,7 +27,8 @@ type Store interface {
 // Deltas is the delta table, as healing needs it.
 type Deltas interface {
 	delta.Sink
-	// Deltas returns the rows with since < Written <= until, in no order.
+	// Deltas returns the rows with since < Written <= until, in no order. A
+	// window longer than rows live is a delta.ErrWindowTooLong.
 	Deltas(ctx context.Context, since, until time.Time) ([]delta.Row, error)
 }
 

@@ -18,6 +18,7 @@ import (
 type container struct {
 	w      *world
 	skew   time.Duration
+	off    *time.Duration
 	cache  *readcache.Cache
 	client client
 	// loaded is when it last loaded the whole registry.
@@ -37,8 +38,8 @@ type client struct {
 // sleepy is after how long without an answer a client fetches everything.
 const sleepy = 2 * time.Minute
 
-func newContainer(w *world, skew time.Duration) *container {
-	c := &container{w: w, skew: skew}
+func newContainer(w *world, skew time.Duration, off *time.Duration) *container {
+	c := &container{w: w, skew: skew, off: off}
 	c.start()
 	return c
 }
@@ -47,7 +48,8 @@ func newContainer(w *world, skew time.Duration) *container {
 func (c *container) start() {
 	c.cache = readcache.New(readcache.Config{
 		Source: c.w.tables, Interval: 30 * time.Second, Retention: 3 * time.Minute,
-		Offset: 0.1 + float64(c.w.pick(10))/100, Now: c.w.clock(c.skew), Logger: discard(),
+		Offset: 0.1 + float64(c.w.pick(10))/100, Now: c.w.off(c.skew, c.off), Logger: discard(),
+		Elapsed: func() time.Duration { return c.w.now.Sub(epoch) },
 		OnTurn: func(_ context.Context, t readcache.Turn) {
 			if t.Err != nil {
 				c.w.count("turn failed")

@@ -38,6 +38,10 @@ type stream struct {
 	// read counts the records taken from the table so far.
 	read    int
 	pending []record
+	// haunted is when a removed lease was last told of.
+	haunted time.Time
+	// newest is the latest time that a row was stamped with.
+	newest time.Time
 	// delivered are the records whose rows are written and that may come again.
 	delivered []record
 	// last are the newest of them that tell of a lease, and ghosts those whose
@@ -118,7 +122,10 @@ func (s *stream) remove(i int) record {
 // handle is the stream function. Its clock is anybody's. What was not written
 // comes again.
 func (s *stream) handle(batch []record) {
-	written := s.w.now.Add(skews[s.w.pick(len(skews))])
+	written := s.w.off(skews[s.w.pick(len(skews))], &s.w.clocks.stream)()
+	if written.After(s.newest) && len(batch) > 0 {
+		s.newest = written
+	}
 	var rows []delta.Row
 	for _, r := range batch {
 		row, ok := delta.Project(r.Image)
@@ -162,8 +169,8 @@ func (s *stream) removed(key eureka.Key) {
 
 // haunt delivers once more what the stream told of a lease that the TTL took,
 // version and all. A container that was warm by then remembers the version for
-// an hour; one that starts after the pass that follows finds the lease in no
-// snapshot and no scan. One in between knows nothing of it and would take it,
+// an hour; one that starts after the next snapshot, which follows at once here,
+// finds the lease neither in it nor in a scan. One in between knows nothing of it and would take it,
 // so those start anew: in truth no record is so late, as it is given up after
 // two minutes and a TTL lies a day after the end of a lease.
 func (s *stream) haunt() {
@@ -173,6 +180,7 @@ func (s *stream) haunt() {
 	}
 	defer func(calm bool) { s.w.calm = calm }(s.w.calm)
 	s.w.calm = true
+	s.w.rightClocks()
 	ghost := s.ghosts[s.w.pick(len(s.ghosts))]
 	s.w.count("removed lease told of")
 	for _, c := range s.w.containers {
@@ -181,8 +189,7 @@ func (s *stream) haunt() {
 		}
 	}
 	s.handle([]record{ghost})
+	s.haunted = s.w.now
 	s.w.advance(maxSkew + 15*time.Second) // a row may be seen ten seconds late
-	for !s.w.evict() {
-		s.w.advance(10 * time.Second)
-	}
+	s.w.mustPublish()
 }

@@ -30,11 +30,16 @@ var steps = []weighted{
 	{12, "metadata", (*world).metadata},
 	{14, "pass", func(w *world) { w.evict() }},
 	{3, "two passes", (*world).evictTwice},
-	{4, "TTL", (*world).expire},
-	{1, "drought", (*world).drought},
+	{6, "TTL", (*world).expire},
+	{2, "drought", (*world).drought},
 	{40, "deliver", func(w *world) { w.stream.deliver() }},
-	{2, "ghost", func(w *world) { w.stream.haunt() }},
+	{4, "ghost", func(w *world) { w.stream.haunt() }},
 	{28, "ask", func(w *world) { w.container().ask() }},
+	{2, "clock set back", (*world).setBack},
+	{2, "clock ahead", (*world).setAhead},
+	{2, "clocks put right", (*world).rightClocks},
+	{1, "snapshot lost", (*world).loseSnapshot},
+	{1, "aged snapshot", (*world).agedStart},
 	{2, "cold start", func(w *world) { w.container().start() }},
 	{30, "seconds pass", func(w *world) { w.advance(time.Duration(w.pick(8_000)) * time.Millisecond) }},
 	{2, "minutes pass", func(w *world) { w.advance(time.Duration(w.pick(240)) * time.Second) }},
@@ -66,9 +71,11 @@ func (w *world) settle() {
 	}
 	w.calm = true
 	defer func() { w.calm = false }()
+	w.rightClocks()
 	w.stream.flush()
 	if w.lossy {
-		for range 3 {
+		settled := max(3*time.Minute, w.latest.Sub(w.clock(0)())+2*time.Minute)
+		for end := w.now.Add(settled); w.now.Before(end); {
 			w.advance(time.Minute)
 			w.renewAll()
 			w.evict()
@@ -78,10 +85,17 @@ func (w *world) settle() {
 			}
 		}
 	}
+	for w.stream.newest.After(w.clock(0)()) { // rows of a clock that was ahead
+		w.advance(time.Minute)
+		for _, c := range w.containers {
+			c.ask()
+		}
+	}
 	w.advance(75 * time.Second)
 	for _, c := range w.containers {
 		c.requireScan()
 	}
+	w.requireAgreement()
 }
 
 // envSoak makes the long runs of the tests: here 100,000 steps.
@@ -151,8 +165,9 @@ func (w *world) requireEventful(t *testing.T, steps int) {
 	}
 	for what, least := range map[string]int{
 		"register": 30, "renew": 100, "cancel": 5, "override": 8, "remove override": 5, "metadata": 8,
-		"pass": 15, "two passes at once": 3, "evicted": 4, "snapshot": 15, "lease removed by TTL": 4,
-		"removed lease told of": 2, "record repeated": 50, "record failed": 4, "record filtered": 100,
+		"pass": 15, "pass skipped": 2, "two passes at once": 3, "evicted": 4, "snapshot": 8, "lease removed by TTL": 2,
+		"clock set back": 1, "clock ahead": 3, "clocks put right": 2, "snapshot lost": 1,
+		"removed lease told of": 1, "record repeated": 50, "record failed": 4, "record filtered": 100,
 		"turn from deltas": 30, "turn from snapshot": 4, "turn from scan": 2, "turn failed": 1,
 		"full fetch": 10, "delta fetch": 40,
 	} {

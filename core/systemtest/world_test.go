@@ -34,6 +34,9 @@ const maxSkew = 10 * time.Second
 // oneIn is how seldom a call to the tables goes wrong.
 const oneIn = 25
 
+// epoch is when a world begins.
+var epoch = time.UnixMilli(1_700_000_000_000).UTC()
+
 // world is a whole registry: instances that register and renew by functions
 // whose clocks differ, the stream function, two eviction functions, and
 // containers that readers ask. Only [world.advance] moves the time.
@@ -48,11 +51,19 @@ type world struct {
 	// calm: no call to the tables goes wrong.
 	calm bool
 
-	now        time.Time
-	store      *memory.Store
-	tables     storage.Tables
-	writers    []*registry.Registry
-	evictors   []*eviction.Runner
+	now time.Time
+	// clocks are by how much all functions' clocks, and those of single ones,
+	// are off for now; see clocks_test.go.
+	clocks clocks
+	store  *memory.Store
+	shelf  *shelf
+	// failing: eviction passes cannot read the snapshot.
+	failing  bool
+	tables   storage.Tables
+	writers  []*registry.Registry
+	evictors []*eviction.Runner
+	// publisher is one that publishes a snapshot at each pass.
+	publisher  *eviction.Runner
 	stream     *stream
 	containers []*container
 	instances  []*instance
@@ -60,6 +71,10 @@ type world struct {
 	rival func()
 	// wronged are the instances that renewed in time and were evicted.
 	wronged []eureka.Key
+	// expired is when the TTL was last at work.
+	expired time.Time
+	// latest is the latest time that any clock has shown.
+	latest time.Time
 	// happened counts what happened, to show that a run was not idle.
 	happened map[string]int
 }
@@ -80,33 +95,37 @@ type instance struct {
 func newWorld(t require.TestingT, pick func(n int) int, lossy bool) *world {
 	w := &world{
 		t: t, pick: pick, lossy: lossy, logf: func(string, ...any) {},
-		now:      time.UnixMilli(1_700_000_000_000).UTC(),
+		now:      epoch,
 		store:    memory.New(memory.Config{TTLGrace: ttlGrace, OverrideKept: 10 * time.Minute}),
 		happened: map[string]int{},
 	}
-	w.tables = faulty.Wrap(storage.Tables{LeaseTable: w.store, DeltaTable: w.store}, w.fault)
+	w.shelf = &shelf{DeltaTable: w.store}
+	w.tables = faulty.Wrap(storage.Tables{LeaseTable: w.store, DeltaTable: w.shelf}, w.fault)
 	w.stream = &stream{w: w, last: map[eureka.Key]record{}}
-	for _, skew := range skews {
+	for i, skew := range skews {
 		w.writers = append(w.writers, registry.New(registry.Config{
-			Store: w.tables, Now: w.clock(skew), OverrideKept: 10 * time.Minute,
+			Store: w.tables, Now: w.off(skew, &w.clocks.writers[i]), OverrideKept: 10 * time.Minute,
 		}))
 	}
 	for i, skew := range []time.Duration{-5 * time.Second, 5 * time.Second} {
 		cfg := eviction.DefaultConfig()
-		cfg.Store, cfg.Deltas, cfg.Publications = w.tables, w.tables, w.tables
+		cfg.Store, cfg.Deltas, cfg.Publications = w.tables, w.tables, unpublishing{w.tables.DeltaTable, w}
 		if !lossy {
 			cfg.Deltas = unhealed{w.tables.DeltaTable}
 		}
-		cfg.Now, cfg.Seed = w.clock(skew), func() uint64 { return uint64(w.pick(1 << 20)) }
+		cfg.Now, cfg.Seed = w.off(skew, &w.clocks.evictors[i]), func() uint64 { return uint64(w.pick(1 << 20)) }
 		cfg.Concurrency = 1 // a run must repeat itself
 		cfg.Policy.ClockAllowance = maxSkew
 		cfg.Policy.SelfPreservation = i == 0
 		runner, err := eviction.New(cfg)
 		require.NoError(t, err)
 		w.evictors = append(w.evictors, runner)
+		cfg.SnapshotInterval = time.Nanosecond
+		w.publisher, err = eviction.New(cfg)
+		require.NoError(t, err)
 	}
 	for i := range 4 {
-		w.containers = append(w.containers, newContainer(w, skews[i]))
+		w.containers = append(w.containers, newContainer(w, skews[i], &w.clocks.containers[i]))
 	}
 	for i := range 14 {
 		key := eureka.NewKey(fmt.Sprintf("app-%d", i%3), fmt.Sprintf("i-%d", i))
@@ -123,7 +142,7 @@ func (unhealed) Put(context.Context, []delta.Row) error { return nil }
 
 // clock returns a function's clock.
 func (w *world) clock(skew time.Duration) func() time.Time {
-	return func() time.Time { return w.now.Add(skew) }
+	return func() time.Time { return w.now.Add(w.clocks.all + skew) }
 }
 
 // advance lets time pass.
@@ -268,10 +287,12 @@ func (w *world) renew() {
 	w.heartbeat(w.instance())
 }
 
-func (w *world) heartbeat(i *instance) {
-	if w.done("renew", i.key, w.writer().Renew(context.Background(), i.key, i.dirty)) {
+func (w *world) heartbeat(i *instance) bool {
+	renewed := w.done("renew", i.key, w.writer().Renew(context.Background(), i.key, i.dirty))
+	if renewed {
 		i.renewed = w.now
 	}
+	return renewed
 }
 
 // renewAll is a turn of heartbeats of most instances.
@@ -312,11 +333,14 @@ func (w *world) metadata() {
 
 // evict runs a pass of one of the eviction functions, and reports whether the
 // pass could claim its time.
-func (w *world) evict() bool {
-	report, err := w.evictors[w.pick(len(w.evictors))].Run(context.Background())
+func (w *world) evict() bool { return w.pass(w.evictors[w.pick(len(w.evictors))]) }
+
+// pass runs a pass.
+func (w *world) pass(runner *eviction.Runner) bool {
+	report, err := runner.Run(context.Background())
 	w.logf("  %+v: %v", report, err)
 	if err != nil {
-		require.False(w.t, w.calm, "pass: %v", err)
+		require.False(w.t, w.calm && !w.failing, "pass: %v", err)
 		require.True(w.t, errors.Is(err, eureka.ErrThrottled) || errors.Is(err, eureka.ErrUnavailable), "pass: %v", err)
 	}
 	if report.Skipped {
@@ -348,35 +372,37 @@ func (w *world) evictTwice() {
 // did not change for a long time and what many passes have seen; here it lies
 // only a minute after, so the step is left out when that would not be so.
 func (w *world) expire() {
+	now := w.clock(0)()
 	seen := map[eureka.Key]int64{}
-	if snapshot, err := w.store.Snapshot(context.Background()); err == nil {
+	if snapshot, err := w.shelf.Snapshot(context.Background()); err == nil {
 		for _, e := range snapshot.Entries {
 			seen[e.Key] = e.Version
 		}
 	}
 	for _, l := range w.scan() {
-		lapsed := !l.Tombstone() && w.now.After(l.End().Add(ttlGrace))
-		if lapsed && (w.now.Sub(l.Updated) < 5*time.Minute || seen[l.Key] != l.Version) {
+		lapsed := !l.Tombstone() && now.After(l.End().Add(ttlGrace))
+		if lapsed && (now.Sub(l.Updated) < 3*farthest || seen[l.Key] != l.Version) {
 			return
 		}
 	}
 	before := w.live()
-	w.store.ExpireTTL(w.now)
+	w.expired = w.now
+	w.store.ExpireTTL(now)
 	after := w.live()
 	for _, i := range w.instances {
 		if l := before[i.key]; l != nil && after[i.key] == nil {
-			require.True(w.t, w.now.After(l.End().Add(ttlGrace)), "%s was removed before its time", i.key)
+			require.True(w.t, now.After(l.End().Add(ttlGrace)), "%s was removed before its time", i.key)
 			i.present = false
 			w.stream.removed(i.key)
 		}
 	}
 }
 
-// drought is a pass and then seven minutes without heartbeats and eviction, at
+// drought is a pass and then eleven minutes without heartbeats and eviction, at
 // the end of which the TTL takes most leases.
 func (w *world) drought() {
 	w.evict()
-	for range 10 {
+	for range 16 {
 		w.advance(42 * time.Second)
 		w.stream.deliver()
 		w.container().ask()
