@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/delta"
+	"github.com/eurekaless/registry/core/fulltest"
 	"github.com/eurekaless/registry/functions/boot"
 	"github.com/eurekaless/registry/functions/handlers"
 	"github.com/eurekaless/registry/local/pump"
@@ -41,6 +42,7 @@ const (
 // the table held at the last boundary, whether the deltas reach back to its view
 // or no longer do; connections that died meanwhile are no error to anybody.
 func TestFrozenReader(t *testing.T) {
+	fulltest.Only(t, "it builds a function")
 	binary, endpoint := build(t, "read"), enginetest.Kumo(t).Endpoint
 	for _, tt := range []struct {
 		name      string
@@ -87,6 +89,7 @@ func TestFrozenReader(t *testing.T) {
 // connection that it takes has died without a word, which costs one try's
 // timeout.
 func TestFrozenWriter(t *testing.T) {
+	fulltest.Only(t, "it builds a function")
 	binary, endpoint := build(t, "write"), enginetest.Kumo(t).Endpoint
 	heartbeat := event("PUT", "/eureka/apps/APP-0/app-0-1", "")
 	for _, tt := range []struct {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/core/fulltest"
 )
 
 // maxPackage is the largest package of a function, in megabytes.
@@ -22,6 +24,7 @@ const maxPackage = 6.0
 // is. One grows at once by whatever keeps the linker from leaving out what nobody
 // calls: see dynamodb.Operations.
 func TestPackageSize(t *testing.T) {
+	fulltest.Only(t, "it builds every function twice")
 	rules, err := os.ReadFile("../infra/build/functions.mk")
 	require.NoError(t, err)
 	require.Contains(t, string(rules), " -tags "+tags+" ")

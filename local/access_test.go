@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/access"
+	"github.com/eurekaless/registry/core/fulltest"
 )
 
 // The passwords of the tests' users.
@@ -65,6 +66,7 @@ func (r *registry) as(user, password, path string) string {
 
 // TestCredentialsAreAskedFor in both ways of serving.
 func TestCredentialsAreAskedFor(t *testing.T) {
+	fulltest.Only(t, "hashes of passwords take seconds")
 	file := credentials(t, map[string]testUser{
 		"team":     {Role: "register", Applications: []string{"SHOP*"}, Passwords: []string{teamPassword}},
 		"operator": {Role: "admin", Passwords: []string{operatorPassword}},

@@ -10,6 +10,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/core/fulltest"
 )
 
 // reply is an answer with what the tests of bad times look at.
@@ -64,6 +66,7 @@ func startCold(t *testing.T, settings ...string) *registry {
 // cold ones are 503; and all is well by itself when it is back, what was
 // acknowledged before included.
 func TestEngineAway(t *testing.T) {
+	fulltest.Only(t, "it takes 20 seconds")
 	for name, mode := range map[string]int32{"unreachable": gateAway, "hangs": gateHangs} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

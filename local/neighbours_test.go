@@ -12,11 +12,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/core/fulltest"
 )
 
 // TestThousandsOfSilentConnectionsKeepNobodyOut: whoever opens connections and
 // says nothing, or sends a body a byte at a time, costs memory and no more.
 func TestThousandsOfSilentConnectionsKeepNobodyOut(t *testing.T) {
+	fulltest.Only(t, "10,000 connections")
 	const silent, slow = 10000, 100
 	r := startRegistry(t)
 	before := r.resident(t)

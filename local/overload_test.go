@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/time/rate"
+
+	"github.com/eurekaless/registry/core/fulltest"
 )
 
 // load is what many clients saw.
@@ -123,6 +125,7 @@ func bearable(mib int) int {
 // the database takes, and nothing acknowledged is lost. REGISTRY_TEST_SOAK makes
 // it a minute.
 func TestOverload(t *testing.T) {
+	fulltest.Only(t, "it takes 10 seconds")
 	const capacity, clients = 20, 150
 	duration := 10 * time.Second
 	if os.Getenv(envSoak) != "" {

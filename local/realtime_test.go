@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/fulltest"
 	"github.com/eurekaless/registry/storage/dynamodb/enginetest"
 )
 
@@ -101,6 +102,7 @@ func (r reader) within(limit time.Duration, what string, so func(full, delta ans
 
 // TestRealTime waits for real: refresh and evictions every second.
 func TestRealTime(t *testing.T) {
+	fulltest.Only(t, "it waits for real time, 10 seconds each way")
 	for _, way := range []string{"false", "true"} {
 		t.Run("events="+way, func(t *testing.T) { realTimeOn(t, "REGISTRY_LOCAL_EVENTS="+way) })
 	}

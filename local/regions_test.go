@@ -10,6 +10,7 @@ import (
 
 	"github.com/eurekaless/registry/core/discovery"
 	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/fulltest"
 )
 
 // regionSettings make lists turn over by the second, and regions be left out
@@ -40,6 +41,7 @@ func startRegion(t *testing.T, address, id string, settings ...string) (*registr
 // TestTwoRegions: a region's instances are there for those who ask for it,
 // through changes, its stop and its return, and hash codes are right always.
 func TestTwoRegions(t *testing.T) {
+	fulltest.Only(t, "two processes that wait for each other")
 	farAddress := freeAddress(t)
 	far, farAPI := startRegion(t, farAddress, "far")
 	near, nearAPI := startRegion(t, freeAddress(t), "near", "REGISTRY_REMOTE_REGIONS=west=http://"+farAddress+"/eureka")

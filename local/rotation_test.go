@@ -16,6 +16,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/core/fulltest"
 )
 
 // fleet are instances that heartbeat.
@@ -109,6 +111,7 @@ func (f *fleet) taken(t *testing.T) []time.Duration {
 // is changed; with either one none fails as long as both are in the file, and
 // the old one is refused when it is there no longer.
 func TestRotationUnderHeartbeats(t *testing.T) {
+	fulltest.Only(t, "a hundred clients for some seconds")
 	const clients = 100
 	team := func(passwords ...string) map[string]testUser {
 		return map[string]testUser{"team": {Role: "register", Applications: []string{"SHOP"}, Passwords: passwords}}
@@ -165,9 +168,7 @@ func TestRotationUnderHeartbeats(t *testing.T) {
 // leave those who have credentials alone. What they cost in time is told, not
 // judged.
 func TestBruteForce(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it takes 20 seconds")
-	}
+	fulltest.Only(t, "it takes 20 seconds")
 	const tries, seconds, clients = 1000, 10, 20
 	file := credentials(t, map[string]testUser{"team": {Role: "register", Passwords: []string{teamPassword}}})
 	r := startRegistry(t, "REGISTRY_CREDENTIALS_FILE="+file)

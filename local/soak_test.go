@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/fulltest"
 	"github.com/eurekaless/registry/storage/dynamodb/enginetest"
 )
 
@@ -71,10 +72,9 @@ func soakDuration(t *testing.T) time.Duration {
 		duration, err := time.ParseDuration(text)
 		require.NoError(t, err, envSoak)
 		return duration
-	case os.Getenv(enginetest.EnvRequireAll) == "1":
-		return 3 * time.Minute
 	}
-	return time.Minute
+	fulltest.Only(t, "a fleet for three minutes")
+	return 3 * time.Minute
 }
 
 // soak is a fleet and what it lives on.

@@ -2,9 +2,11 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/lease"
 )
 
 // quietStore is a [Store] that answers heartbeats from memory while the renewal
@@ -56,6 +58,16 @@ func (s *quietStore) Renew(ctx context.Context, r Renewal) (time.Duration, error
 		}, changes)
 	}
 	return duration, err
+}
+
+// Get reads a lease. What it shows to be gone, or UNKNOWN, is not answered from
+// memory any more.
+func (s *quietStore) Get(ctx context.Context, key eureka.Key) (*lease.Lease, error) {
+	l, err := s.Store.Get(ctx, key)
+	if errors.Is(err, eureka.ErrLeaseNotFound) || err == nil && (l.Tombstone() || l.Status == eureka.Unknown) {
+		s.memory.changed(key)
+	}
+	return l, err
 }
 
 // Register writes a registration that is as quiet as a renewal.

@@ -28,7 +28,7 @@ for instances in ${INSTANCES:-1000 10000}; do
   REGISTRY_LISTEN=127.0.0.1:8763 REGISTRY_EVICTION_INTERVAL=0s "$registry" serve >"$directory/this.log" 2>&1 &
   this=$!
   jobs+=("$this")
-  java -jar "$here"/stock/target/stock-eureka-server-1.jar --server.port=8764 \
+  java -Dfile.encoding=UTF-8 -jar "$here"/stock/target/stock-eureka-server-1.jar --server.port=8764 \
     --eureka.server.eviction-interval-timer-in-ms=3600000 >"$directory/stock.log" 2>&1 &
   stock=$!
   jobs+=("$stock")

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/core/fulltest"
 )
 
 // suites are the commands that install a client and run its suite, in its folder, and what the registry is told for it
@@ -92,22 +94,10 @@ func openSources() error {
 func requireTools(t *testing.T, commands []string) {
 	t.Helper()
 	for _, command := range commands {
-		requireTool(t, strings.Fields(command)[0])
-	}
-}
-
-// requireTool skips where a tool is missing, but fails where REGISTRY_TEST_REQUIRE_ALL says that none may be.
-func requireTool(t *testing.T, tool string) {
-	t.Helper()
-	if strings.Contains(tool, "/") {
-		return // an earlier command installs it
-	}
-	_, err := exec.LookPath(tool)
-	if err != nil && os.Getenv("REGISTRY_TEST_REQUIRE_ALL") == "1" {
-		require.NoError(t, err, "REGISTRY_TEST_REQUIRE_ALL=1")
-	}
-	if err != nil {
-		t.Skipf("SKIPPED, this client was not tried: %v", err)
+		tool := strings.Fields(command)[0]
+		if !strings.Contains(tool, "/") { // else an earlier command installs it
+			fulltest.Tool(t, tool)
+		}
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/access"
+	"github.com/eurekaless/registry/core/fulltest"
 	"github.com/eurekaless/registry/functions/boot"
 	"github.com/eurekaless/registry/functions/handlers"
 	"github.com/eurekaless/registry/storage"
@@ -249,19 +250,10 @@ func assertRight(t *testing.T, client *http.Client, req *http.Request, r represe
 	assert.Equal(t, r.compact == "", strings.Contains(string(body), "homePageUrl"), "the compact form has no pages' addresses")
 }
 
-// requireNginx finds nginx; without it there is no proof, and that is said.
+// requireNginx finds nginx (Debian: apt-get install nginx-light).
 func requireNginx(t *testing.T) string {
 	t.Helper()
-	for _, name := range []string{"nginx", "/usr/sbin/nginx"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	if os.Getenv("REGISTRY_TEST_REQUIRE_ALL") == "1" {
-		t.Fatal("no nginx, and REGISTRY_TEST_REQUIRE_ALL=1")
-	}
-	t.Skip("SKIPPED, the cache's headers were not tried: there is no nginx (Debian: apt-get install nginx-light)")
-	return ""
+	return fulltest.Tool(t, "nginx", "/usr/sbin/nginx")
 }
 
 // startNginx runs the configuration beside this file before a registry and

@@ -21,6 +21,7 @@ import (
 
 	"github.com/eurekaless/registry/core/discovery"
 	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/fulltest"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/core/wire"
 	"github.com/eurekaless/registry/local/migration"
@@ -34,17 +35,8 @@ const stockFolder = "../bench/stock"
 // stockJar returns the stock Eureka server, built if it is not there.
 func stockJar(t *testing.T) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("the stock server takes its time")
-	}
-	for _, tool := range []string{"java", "mvn"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			if os.Getenv("REGISTRY_TEST_REQUIRE_ALL") == "1" {
-				require.NoError(t, err, "REGISTRY_TEST_REQUIRE_ALL=1")
-			}
-			t.Skipf("SKIPPED, the stock server was not tried: %v", err)
-		}
-	}
+	fulltest.Tool(t, "java")
+	fulltest.Tool(t, "mvn")
 	jar, err := filepath.Abs(stockFolder + "/target/stock-eureka-server-1.jar")
 	require.NoError(t, err)
 	if _, err := os.Stat(jar); err == nil {
@@ -125,7 +117,7 @@ func startStock(t *testing.T, peer string) (*migration.Peer, string, func()) {
 func launchStock(t *testing.T, port, peer string) (end func()) {
 	t.Helper()
 	args := []string{
-		"-Xmx384m", "-XX:TieredStopAtLevel=1", "-jar", stockJar(t), "--server.port=" + port, "--eureka.instance.hostname=localhost",
+		"-Xmx384m", "-XX:TieredStopAtLevel=1", "-Dfile.encoding=UTF-8", "-jar", stockJar(t), "--server.port=" + port, "--eureka.instance.hostname=localhost",
 		"--eureka.server.enable-self-preservation=false", "--eureka.server.eviction-interval-timer-in-ms=1000",
 		"--eureka.server.response-cache-update-interval-ms=1000",
 		// A list that was being made while something changed stays for this long, three minutes by default.

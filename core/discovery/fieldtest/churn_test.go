@@ -17,6 +17,7 @@ import (
 
 	"github.com/eurekaless/registry/core/discovery"
 	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/fulltest"
 )
 
 // field is ten clients, a registry, and what is between them.
@@ -71,9 +72,7 @@ func TestTenClientsInVirtualTime(t *testing.T) {
 // TestTenClientsOnTheLocalProcess runs ten times as fast, over the local
 // process, which loses everything when it is restarted.
 func TestTenClientsOnTheLocalProcess(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes a minute")
-	}
+	fulltest.Only(t, "it takes a minute")
 	before := goleak.IgnoreCurrent()
 	p := startLocal(t, "REGISTRY_CACHE_REFRESH=0s")
 	transport := &http.Transport{}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/core/fulltest"
 )
 
 // stockFolder has the source of the stock server.
@@ -58,10 +60,10 @@ var buildLocal = sync.OnceValues(func() (string, error) {
 // always current and its eviction at the pace of these tests.
 func startStock(t *testing.T) *process {
 	t.Helper()
-	requireTool(t, "java")
+	fulltest.Tool(t, "java")
 	jar := filepath.Join(stockFolder, "target", "stock-eureka-server-1.jar")
 	if _, err := os.Stat(jar); err != nil {
-		requireTool(t, "mvn")
+		fulltest.Tool(t, "mvn")
 		build := exec.CommandContext(t.Context(), "mvn", "-q", "-B", "package")
 		build.Dir, build.Stdout, build.Stderr = stockFolder, t.Output(), t.Output()
 		require.NoError(t, build.Run(), "mvn package")
@@ -70,7 +72,7 @@ func startStock(t *testing.T) *process {
 	_, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)
 	p := &process{t: t, base: "http://" + address + "/eureka", command: []string{
-		"java", "-XX:TieredStopAtLevel=1", "-jar", jar, "--server.port=" + port,
+		"java", "-XX:TieredStopAtLevel=1", "-Dfile.encoding=UTF-8", "-jar", jar, "--server.port=" + port,
 		"--eureka.server.useReadOnlyResponseCache=false",
 		fmt.Sprintf("--eureka.server.eviction-interval-timer-in-ms=%d", passes.Milliseconds()),
 		"--eureka.server.enable-self-preservation=false",
@@ -83,18 +85,6 @@ func startStock(t *testing.T) *process {
 	p.start()
 	t.Cleanup(p.stop)
 	return p
-}
-
-// requireTool skips where a tool is missing, but fails where
-// REGISTRY_TEST_REQUIRE_ALL says that none may be.
-func requireTool(t *testing.T, tool string) {
-	t.Helper()
-	_, err := exec.LookPath(tool)
-	if err == nil {
-		return
-	}
-	require.NotEqual(t, "1", os.Getenv("REGISTRY_TEST_REQUIRE_ALL"), "REGISTRY_TEST_REQUIRE_ALL=1: %v", err)
-	t.Skipf("SKIPPED, the client was not tried on a real Eureka server: %v", err)
 }
 
 func freeAddress(t *testing.T) string {

@@ -2,9 +2,9 @@
 //
 // No engine is the database itself, so a test runs on each that is there:
 // kumo, in the test's own process, always; dynoxide, the more faithful one,
-// when its binary is found; and any endpoint that REGISTRY_TEST_DYNAMODB names,
-// such as DynamoDB Local. A missing engine is a skip, or a failure when
-// REGISTRY_TEST_REQUIRE_ALL is 1.
+// where everything is asked for (package fulltest) or REGISTRY_TEST_DYNOXIDE
+// names it; and any endpoint that REGISTRY_TEST_DYNAMODB names, such as DynamoDB
+// Local.
 package enginetest
 
 import (
@@ -27,6 +27,7 @@ import (
 	"github.com/sivchari/kumo"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/fulltest"
 	"github.com/eurekaless/registry/storage/dynamodb"
 	"github.com/eurekaless/registry/storage/dynamodb/sdkconfig"
 )
@@ -38,8 +39,6 @@ const (
 	EnvDynoxide = "REGISTRY_TEST_DYNOXIDE"
 	// EnvEndpoint is the URL of a further engine.
 	EnvEndpoint = "REGISTRY_TEST_DYNAMODB"
-	// EnvRequireAll is "1" where nothing may be missing.
-	EnvRequireAll = "REGISTRY_TEST_REQUIRE_ALL"
 )
 
 // Engine is a running engine.
@@ -90,10 +89,11 @@ func DynoxideOn(t testing.TB, file string) Engine {
 // and stops it itself.
 func DynoxideBinary(t testing.TB) string {
 	t.Helper()
-	binary, err := findDynoxide()
-	if err != nil {
-		missing(t, "%v", err)
+	if os.Getenv(EnvDynoxide) == "" {
+		fulltest.Only(t, "it needs dynoxide, which $"+EnvDynoxide+" would name")
 	}
+	binary, err := findDynoxide()
+	require.NoError(t, err)
 	return binary
 }
 
@@ -107,15 +107,6 @@ func dynoxide(t testing.TB, options ...string) Engine {
 	}
 	t.Fatalf("%s does not start", binary)
 	return Engine{}
-}
-
-// missing skips the test, or fails it where nothing may be missing.
-func missing(t testing.TB, format string, args ...any) {
-	t.Helper()
-	if os.Getenv(EnvRequireAll) == "1" {
-		t.Fatalf(format, args...)
-	}
-	t.Skipf("SKIPPED, NOT PASSED: "+format, args...)
 }
 
 // dynoxideFolder is where `npm install --prefix` puts the binary, under the
