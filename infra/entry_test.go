@@ -1,7 +1,9 @@
 package infra_test
 
 import (
+	"os"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -178,4 +180,14 @@ func TestEntriesHaveWhatTheyNeed(t *testing.T) {
 		}
 		assert.ElementsMatch(t, functions, got, entry)
 	}
+}
+
+// TestSamLocalFindsTheApi: `sam local` looks for an API only of the kind of the
+// first resource that could have one, so the HTTP API stands before the functions.
+func TestSamLocalFindsTheApi(t *testing.T) {
+	source, err := os.ReadFile("../template.yaml")
+	require.NoError(t, err)
+	api, function := strings.Index(string(source), "Type: AWS::ApiGatewayV2::Api"), strings.Index(string(source), "Type: AWS::Serverless::Function")
+	require.Positive(t, api)
+	assert.Less(t, api, function)
 }
