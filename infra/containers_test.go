@@ -75,8 +75,15 @@ func TestContainersSettings(t *testing.T) {
 		known[s.Name] = s.Users.Has(boot.Local)
 	}
 	for name := range variables {
+		if strings.HasPrefix(name, "AWS_") {
+			continue
+		}
 		assert.True(t, known[name], "the process reads no %s", name)
 	}
-	_, err := boot.Load(func(name string) (string, bool) { value, ok := variables[name]; return value, ok }, boot.Local)
+	variables["AWS_ENDPOINT_URL_DYNAMODB"] = strings.NewReplacer("AWS::Region", "eu-central-1", "AWS::URLSuffix", "amazonaws.com").
+		Replace(variables["AWS_ENDPOINT_URL_DYNAMODB"])
+	cfg, err := boot.Load(func(name string) (string, bool) { value, ok := variables[name]; return value, ok }, boot.Local)
 	require.NoError(t, err)
+	assert.True(t, boot.AtAWS(cfg.DynamoDBEndpoint))
+	assert.False(t, cfg.Background, "the main stack's functions do it")
 }

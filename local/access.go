@@ -14,20 +14,29 @@ import (
 	"github.com/eurekaless/registry/core/httpapi"
 	"github.com/eurekaless/registry/functions/boot"
 	"github.com/eurekaless/registry/local/fairness"
+	"github.com/eurekaless/registry/storage/dynamodb"
+	"github.com/eurekaless/registry/storage/dynamodb/sdkconfig"
 )
 
-// guard returns the guard by the file of credentials, which it reads; nil where
-// nobody needs any.
+// guard returns the guard by the file or the secret with the credentials, which
+// it reads; nil where nobody needs any.
 func guard(ctx context.Context, p *process) (httpapi.Gate, error) {
 	if p.config.Anonymous {
 		return nil, nil
 	}
-	if err := checkCredentials(ctx, p.config.CredentialsFile); err != nil {
+	name, source := "REGISTRY_CREDENTIALS_FILE", boot.FileSource(p.config.CredentialsFile)
+	if secret := p.config.CredentialsSecret; secret != "" {
+		loaded, err := sdkconfig.Load(ctx, dynamodb.ClientConfig{})
+		if err != nil {
+			return nil, err
+		}
+		name, source = "REGISTRY_CREDENTIALS_SECRET", boot.SecretSource(loaded, secret)
+	} else if err := checkCredentials(ctx, p.config.CredentialsFile); err != nil {
 		return nil, err
 	}
-	g := access.New(access.Config{Source: boot.FileSource(p.config.CredentialsFile), Logger: p.log})
+	g := access.New(access.Config{Source: source, Logger: p.log})
 	if err := g.Load(ctx); err != nil {
-		return nil, fmt.Errorf("REGISTRY_CREDENTIALS_FILE: %w", err)
+		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	return g, nil
 }

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodbstreams"
 	"github.com/aws/smithy-go/logging"
 
 	"github.com/eurekaless/registry/core/dashboard/templates"
 	"github.com/eurekaless/registry/functions/boot"
-	"github.com/eurekaless/registry/functions/handlers"
 	"github.com/eurekaless/registry/storage"
 	store "github.com/eurekaless/registry/storage/dynamodb"
 	"github.com/eurekaless/registry/storage/dynamodb/sdkconfig"
@@ -83,10 +83,20 @@ func (l sdkLog) Logf(kind logging.Classification, format string, args ...any) {
 	l.log.Log(context.Background(), level, "AWS SDK: "+fmt.Sprintf(format, args...))
 }
 
-// findTables fails when a table is not there, before a client notices.
+// findTables fails when a table is not there, or may not be read, before a
+// client notices. It reads an item that nobody has: that much the role of a
+// task may do, and no more.
 func (b *backend) findTables(ctx context.Context, config boot.Config, names ...string) error {
+	keys := map[string][]string{
+		config.LeaseTable: {store.AttrApp, store.AttrID},
+		config.DeltaTable: {store.AttrPartition, store.AttrPosition},
+	}
 	for _, name := range names {
-		if _, err := b.db.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: &name}); err != nil {
+		key := map[string]types.AttributeValue{}
+		for _, attribute := range keys[name] {
+			key[attribute] = &types.AttributeValueMemberS{Value: "-"}
+		}
+		if _, err := b.db.GetItem(ctx, &dynamodb.GetItemInput{TableName: &name, Key: key}); err != nil {
 			return fmt.Errorf("table %s at %s: %w", name, config.DynamoDBEndpoint, err)
 		}
 	}
@@ -108,13 +118,13 @@ func streamsEndpoint(config boot.Config) string {
 
 // parts returns what the handlers are put together from.
 func (b *backend) parts(p *process) *boot.Parts {
-	return p.parts(boot.Tables(b.db, p.config, p.log, handlers.Unmetered{}))
+	return p.parts(boot.Tables(b.db, p.config, p.log, p.meter))
 }
 
 // parts returns what the handlers are put together from, on tables of any kind.
 func (p *process) parts(tables storage.Tables) *boot.Parts {
 	return &boot.Parts{
-		Config: p.config, Log: p.log, Meter: handlers.Unmetered{}, Now: time.Now,
+		Config: p.config, Log: p.log, Meter: p.meter, Now: time.Now,
 		Tables: tables, Pages: templates.New(), Environment: "local",
 	}
 }

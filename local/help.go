@@ -18,6 +18,11 @@ machine alone unless that is told otherwise. The tables are in this process's
 memory and end with it, unless AWS_ENDPOINT_URL_DYNAMODB says where they are.
 At an address of this machine they are created.`
 
+	healthHelp = `
+Asks the registry at REGISTRY_LISTEN on this machine for its health, and exits
+with 1 and the reason when it does not answer 200 within four seconds. It is the
+health check of a container, whose image has no shell.`
+
 	engineHelp = `
 Emulates DynamoDB and DynamoDB Streams on REGISTRY_ENGINE_LISTEN, with the tables
 created, until it is stopped. Others find it by AWS_ENDPOINT_URL_DYNAMODB. It is
@@ -119,6 +124,8 @@ func meaningIn(cmd *command, s boot.Setting) string {
 	}
 	return s.Meaning
 }
+
+func healthReads(s boot.Setting) bool { return s.Name == "REGISTRY_LISTEN" }
 
 func engineReads(s boot.Setting) bool {
 	return slices.Contains([]string{

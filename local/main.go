@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"github.com/eurekaless/registry/functions/boot"
+	"github.com/eurekaless/registry/functions/handlers"
 )
 
 // command is a sub-command.
@@ -33,6 +34,7 @@ type command struct {
 func commands() []command {
 	return []command{
 		{"serve", "the registry as one process (the default)", serveHelp, serveReads, nil, serve},
+		{"health", "exits with 0 when the registry of this machine answers", healthHelp, healthReads, nil, runHealth},
 		{"engine", "a DynamoDB emulator, for tests and the SAM CLI", engineHelp, engineReads, nil, runEngine},
 		{"pump", "only the stream poller and the eviction scheduler", pumpHelp, pumpReads, nil, runPump},
 		{"credentials", "the hash of a password, for the credentials' document", credentialsHelp, nil, nil, runCredentials},
@@ -47,6 +49,7 @@ func commands() []command {
 type process struct {
 	config boot.Config
 	log    *slog.Logger
+	meter  handlers.Meter
 	in     io.Reader
 	out    io.Writer
 	// given is what the command line gave, and lookup finds what it leaves to
@@ -90,6 +93,7 @@ func run(ctx context.Context, args, environment []string, out, errOut io.Writer)
 	p := &process{
 		config: config,
 		log:    slog.New(slog.NewTextHandler(errOut, &slog.HandlerOptions{Level: config.LogLevel})),
+		meter:  handlers.Unmetered{},
 		in:     os.Stdin,
 		out:    out,
 		given:  given,
@@ -99,7 +103,7 @@ func run(ctx context.Context, args, environment []string, out, errOut io.Writer)
 		fmt.Fprintf(errOut, "%s: %s\n", cmd.name, indented(err))
 		return 1
 	}
-	if ctx.Err() != nil {
+	if ctx.Err() != nil && !p.unattended() {
 		p.say("stopped")
 	}
 	return 0

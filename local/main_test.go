@@ -57,7 +57,7 @@ func TestHelpOfACommandListsItsSettings(t *testing.T) {
 		has, lack []string
 	}{
 		{"serve", []string{"REGISTRY_LISTEN ", "127.0.0.1:8761", "REGISTRY_CACHE_REFRESH", "AWS_ENDPOINT_URL_DYNAMODB "},
-			[]string{"REGISTRY_CREDENTIALS_SECRET", "REGISTRY_ENGINE_LISTEN"}},
+			[]string{"REGISTRY_STREAMING", "REGISTRY_ENGINE_LISTEN"}},
 		{"engine", []string{"REGISTRY_ENGINE_LISTEN", "REGISTRY_LEASE_TABLE"}, []string{"REGISTRY_LISTEN ", "REGISTRY_CACHE_REFRESH"}},
 		{"pump", []string{"AWS_ENDPOINT_URL_DYNAMODB_STREAMS", "REGISTRY_EVICTION_INTERVAL"}, []string{"REGISTRY_LISTEN ", "REGISTRY_MAX_BODY"}},
 	}
@@ -139,13 +139,13 @@ func TestHelpOfExportAgreesWithItself(t *testing.T) {
 // TestSettingsThatNobodyReadAreRefused: with the nearest right one, and only by
 // commands that read settings. (Case H37.)
 func TestSettingsThatNobodyReadAreRefused(t *testing.T) {
-	settings := map[string]string{"REGISTRY_CHACHE_REFRESH": "5s", "REGISTRY_CREDENTIALS_SECRET": "arn:x", "REGISTRY_LISTEN": "127.0.0.1:0"}
+	settings := map[string]string{"REGISTRY_CHACHE_REFRESH": "5s", "REGISTRY_STREAMING": "true", "REGISTRY_LISTEN": "127.0.0.1:0"}
 	for _, command := range []string{"serve", "engine", "pump", "export"} {
 		code, out, errOut := execute(t, settings, command)
 		assert.Equal(t, 2, code, command)
 		assert.Empty(t, out)
 		assert.Contains(t, errOut, "  REGISTRY_CHACHE_REFRESH is not read: there is no such setting; the nearest is REGISTRY_CACHE_REFRESH\n")
-		assert.Contains(t, errOut, "  REGISTRY_CREDENTIALS_SECRET is not read by the local process")
+		assert.Contains(t, errOut, "  REGISTRY_STREAMING is not read by the local process")
 	}
 	code, _, _ := execute(t, settings, "version")
 	assert.Zero(t, code)
@@ -245,12 +245,8 @@ func TestTablesInMemoryAreRefused(t *testing.T) {
 		"ECS_CONTAINER_METADATA_URI": url, "ECS_CONTAINER_METADATA_URI_V4": url,
 		"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": url, "AWS_CONTAINER_CREDENTIALS_FULL_URI": url, "AWS_EXECUTION_ENV": url,
 	} {
-		want := 1
-		if name == "REGISTRY_CREDENTIALS_SECRET" {
-			want = 2 // no process reads it, so it is refused at once
-		}
 		code, out, errOut := execute(t, map[string]string{"REGISTRY_LISTEN": "127.0.0.1:0", name: value})
-		assert.Equal(t, want, code, name)
+		assert.Equal(t, 1, code, name)
 		assert.Empty(t, out, name)
 		assert.Contains(t, errOut, name)
 	}

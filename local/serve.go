@@ -21,6 +21,9 @@ func serve(ctx context.Context, p *process) error {
 	}
 	// The server closes it too; what counts is that nothing keeps it open.
 	defer listener.Close()
+	if p.unattended() {
+		p.logAsFunction()
+	}
 	tables, err := openTables(ctx, p)
 	if err != nil {
 		return err
@@ -30,7 +33,11 @@ func serve(ctx context.Context, p *process) error {
 		return err
 	}
 	parts.Limiter = limiter(p.config)
-	p.sayServing(listener.Addr().String(), tables.banner)
+	if p.unattended() {
+		p.log.Info("serving", "address", listener.Addr().String(), "leaseTable", p.config.LeaseTable, "deltaTable", p.config.DeltaTable)
+	} else {
+		p.sayServing(listener.Addr().String(), tables.banner)
+	}
 	return serveAll(ctx, p, listener, forThisMachine(p, apiHandler(p, parts)), tables.work)
 }
 
@@ -67,7 +74,7 @@ func serveAll(ctx context.Context, p *process, listener net.Listener, handler ht
 	outlast, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var group sync.WaitGroup
 	group.Go(func() { work.run(outlast) })
-	err := serveHTTP(ctx, listener, handler, p.log)
+	err := serveHTTP(p.outlasting(ctx), listener, handler, p.log)
 	stop()
 	group.Wait()
 	return err

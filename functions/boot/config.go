@@ -135,7 +135,7 @@ func Load(lookup Lookup, user User) (Config, error) {
 		cfg.Region = cfg.AWSRegion
 	}
 	if asked, _ := lookup("REGISTRY_ANONYMOUS"); user == Local && asked == "" {
-		cfg.Anonymous = Loopback(cfg.Listen) && cfg.CredentialsFile == ""
+		cfg.Anonymous = Loopback(cfg.Listen) && cfg.CredentialsFile+cfg.CredentialsSecret == ""
 		cfg.AnonymousByDefault = cfg.Anonymous
 	}
 	if asked, _ := lookup("REGISTRY_BACKGROUND"); asked == "" {
@@ -163,7 +163,9 @@ func (c *Config) check(user User) []error {
 	fault(c.Anonymous && c.CredentialsSecret+c.CredentialsFile != "",
 		"REGISTRY_ANONYMOUS=true: there are credentials too, which nobody would be asked for")
 	if user == Local {
-		fault(c.Listen != "" && !c.Anonymous && c.CredentialsFile == "", "REGISTRY_CREDENTIALS_FILE: unset, and open access must be asked for "+
+		fault(c.CredentialsFile != "" && c.CredentialsSecret != "",
+			"REGISTRY_CREDENTIALS_FILE, REGISTRY_CREDENTIALS_SECRET: set only one of them")
+		fault(c.Listen != "" && !c.Anonymous && c.CredentialsFile+c.CredentialsSecret == "", "REGISTRY_CREDENTIALS_FILE: unset, and open access must be asked for "+
 			"with REGISTRY_ANONYMOUS=true when others can reach REGISTRY_LISTEN=%s", c.Listen)
 		return faults
 	}

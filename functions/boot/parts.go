@@ -121,9 +121,21 @@ func (p *Parts) Read() *handlers.HTTP {
 }
 
 // API returns the whole API, for a process that serves it without a gateway.
+// Like the functions, it measures how old the view is that it answers from.
 func (p *Parts) API() http.Handler {
+	var fresh freshness
 	reg := p.registry()
-	return p.api(reg, p.cache(&freshness{}, reg))
+	api := p.api(reg, p.cache(&fresh, reg))
+	if _, unmetered := p.Meter.(handlers.Unmetered); unmetered || p.Meter == nil {
+		return api
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer p.Meter.Flush()
+		api.ServeHTTP(w, r)
+		if age, ok := fresh.age(p.Now()); ok {
+			p.Meter.Record(handlers.RegistryAge, age.Seconds())
+		}
+	})
 }
 
 // Stream returns the handler of the lease table's stream.

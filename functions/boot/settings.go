@@ -142,7 +142,7 @@ func Settings() []Setting {
 			"other regions' registries as name=url pairs separated by commas, whose instances are added for ?regions=name; logins for them are in the credentials, under \"regions\"", remoteRegions},
 		{"REGISTRY_LOG_LEVEL", "info", "", everybody,
 			"least level that is logged: debug, info, warn or error", level},
-		{"REGISTRY_CREDENTIALS_SECRET", "", "", served,
+		{"REGISTRY_CREDENTIALS_SECRET", "", "", served | Local,
 			"ARN of the secret that holds the credentials", text(func(c *Config) *string { return &c.CredentialsSecret })},
 		{"REGISTRY_CREDENTIALS_FILE", "", "", Local,
 			"file with the credentials", text(func(c *Config) *string { return &c.CredentialsFile })},
