@@ -76,6 +76,9 @@ func (p *process) sayBackground() {
 		p.say("evictions never")
 	default:
 		p.say("evictions every %s", p.config.EvictionInterval)
+		if e := p.config.Eviction; e.SelfPreservation {
+			p.say("          from %d instances on, silent ones stay up to %s when many are silent at once (self-preservation)", e.MinLeases, e.MaxSilence)
+		}
 	}
 }
 

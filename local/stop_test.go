@@ -32,6 +32,7 @@ setting   REGISTRY_EVICTION_INTERVAL=0s
 		"on an engine": {[]string{"AWS_ENDPOINT_URL_DYNAMODB=" + endpoint, "REGISTRY_LEASE_TABLE=mine"}, `engine    %[2]s
 tables    mine (created), eureka-deltas
 evictions every 1m0s
+          from 10 instances on, silent ones stay up to 1h0m0s when many are silent at once (self-preservation)
 setting   REGISTRY_LISTEN=%[1]s
 setting   AWS_ENDPOINT_URL_DYNAMODB=%[2]s
 setting   REGISTRY_LEASE_TABLE=mine

@@ -122,6 +122,56 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+// TestSentence: how many instances are shown, in plain words. (Case H41.)
+func TestSentence(t *testing.T) {
+	for _, c := range []struct {
+		instances   int
+		query, want string
+	}{
+		{0, "", "No instance is registered."},
+		{1, "", "1 instance."},
+		{24, "", "24 instances."},
+		{24, "q=zzz", "No match among 24 instances."},
+		{1, "q=zzz", "No match among 1 instance."},
+		{24, "q=i-00003", "1 instance, filtered from 24."},
+		{1000, "page=2", "101 to 200 of 1,000 instances."},
+		{2000, "q=app-00", "1 to 100 of 1,000 instances, filtered from 2,000."},
+		{101, "page=2", "101 to 101 of 101 instances."},
+	} {
+		s := dashboard.Select(fleet(c.instances), query(c.query), dashboard.Held{})
+		assert.Equal(t, c.want, s.Sentence())
+	}
+}
+
+// TestInstancePageSaysWhatIs: an override once, and when the lease ends. (Case
+// H41.)
+func TestInstancePageSaysWhatIs(t *testing.T) {
+	for _, c := range []struct {
+		status, override eureka.Status
+		ends             time.Time
+		want             []string
+	}{
+		{eureka.OutOfService, eureka.OutOfService, now.Add(70 * time.Second), []string{`OUT_OF_SERVICE</span>, set by an override`, ">in 70 s</time>"}},
+		{eureka.Down, eureka.OutOfService, now.Add(-30 * time.Second), []string{`DOWN</span>, with the override <span class="status OUT_OF_SERVICE">`, ">30 s ago</time>"}},
+		{eureka.Up, eureka.Unknown, now.Add(time.Hour), []string{`UP</span></p>`, ">in 60 min</time>"}},
+	} {
+		i := instance("shop-1", func(i *eureka.InstanceInfo) { i.Status, i.OverriddenStatus = c.status, c.override })
+		details := dashboard.NewDetails(dashboard.Frame{Now: now}, i, dashboard.Held{})
+		details.Ends = c.ends
+		var out bytes.Buffer
+		require.NoError(t, pages.Render(&out, details))
+		for _, want := range c.want {
+			assert.Contains(t, out.String(), want)
+		}
+		assert.NotContains(t, out.String(), "by override OUT_OF_SERVICE")
+	}
+}
+
+// TestFilterHintNamesWhatItLooksAt. (Case H41.)
+func TestFilterHintNamesWhatItLooksAt(t *testing.T) {
+	assert.Contains(t, overview(t, fleet(1), ""), `placeholder="application, instance, host, address, VIP, zone, status"`)
+}
+
 func TestQueryRoundTrip(t *testing.T) {
 	for _, text := range []string{"", "q=a+b", "q=%26%3C", "status=UP", "order=desc&sort=zone", "page=7"} {
 		q := query(text)

@@ -67,7 +67,9 @@ type Details struct {
 	// Overridden is the administrator's status; empty: none.
 	Overridden eureka.Status
 	// Held says that its lease has expired and that its eviction is held back.
-	Held     bool
+	Held bool
+	// Ends is when its lease ends unless it renews; zero: not known.
+	Ends     time.Time
 	Links    []Link
 	Fields   []Field
 	Times    []Moment

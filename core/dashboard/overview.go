@@ -152,6 +152,30 @@ func Select(apps []eureka.Application, q Query, held Held) *Selection {
 	return s
 }
 
+// Sentence says how many instances are shown, of how many.
+func (s *Selection) Sentence() string {
+	of := ""
+	if s.Found != s.Total {
+		of = ", filtered from " + Number(s.Total)
+	}
+	switch {
+	case s.Total == 0:
+		return "No instance is registered."
+	case s.Found == 0:
+		return "No match among " + instances(s.Total) + "."
+	case s.Pages > 1:
+		return Number(s.First) + " to " + Number(s.Last) + " of " + instances(s.Found) + of + "."
+	}
+	return instances(s.Found) + of + "."
+}
+
+func instances(n int) string {
+	if n == 1 {
+		return "1 instance"
+	}
+	return Number(n) + " instances"
+}
+
 // order sorts instances that are in the order of the default.
 func order(found []*eureka.InstanceInfo, q Query) {
 	for _, c := range columns {

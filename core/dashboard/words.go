@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 )
 
@@ -19,4 +20,13 @@ func Span(d time.Duration) string {
 		return fmt.Sprintf("%d h", d/time.Hour)
 	}
 	return fmt.Sprintf("%d days", d/day)
+}
+
+// Number returns a number with its digits in groups of three.
+func Number(n int) string {
+	text := strconv.Itoa(n)
+	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
 }

@@ -32,6 +32,10 @@ type fetcher struct {
 
 	interval time.Duration
 	retry    backoff
+	// miss asks run for a fetch; missedAt is when one was last allowed, in
+	// Unix nanoseconds.
+	miss     chan struct{}
+	missedAt atomic.Int64
 	// tried is closed after the first fetch.
 	tried chan struct{}
 
@@ -63,6 +67,7 @@ func newFetcher(cfg *Config, api *API, arrived func(*View)) *fetcher {
 		interval: cfg.FetchInterval,
 		retry:    backoff{base: cfg.RetryPause},
 		tried:    make(chan struct{}),
+		miss:     make(chan struct{}, 1),
 	}
 	if cfg.OnlyVIP != "" {
 		f.path = vipPath(cfg.OnlyVIP)
@@ -84,6 +89,7 @@ func (f *fetcher) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-timer.C:
+		case <-f.miss:
 		}
 		if ctx.Err() != nil {
 			break
@@ -108,6 +114,30 @@ func (f *fetcher) run(ctx context.Context) {
 	}
 	if first {
 		close(f.tried)
+	}
+}
+
+// missPause is how often, at most, look-ups of unknown names fetch.
+const missPause = 5 * time.Second
+
+// mayFetchMissed reports whether a look-up that found nothing may fetch: there
+// was a fetch, and none for a look-up lately.
+func (f *fetcher) mayFetchMissed() bool {
+	if f.view.Load().fetched.IsZero() {
+		return false // run is trying anyhow
+	}
+	now, last := f.now().UnixNano(), f.missedAt.Load()
+	return now-last >= int64(missPause) && f.missedAt.CompareAndSwap(last, now)
+}
+
+// askForMissed makes run fetch now, after a look-up that found nothing.
+func (f *fetcher) askForMissed() {
+	if !f.mayFetchMissed() {
+		return
+	}
+	select {
+	case f.miss <- struct{}{}:
+	default: // asked already
 	}
 }
 

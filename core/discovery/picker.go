@@ -35,11 +35,13 @@ func RoundRobin() Picker {
 
 // Pick returns a usable instance behind a name, which is a VIP address or an
 // application, in any case: one of the nearest, chosen by [Config.Picker]. It
-// returns [ErrNoUsableInstance] when there is none. The instance is a [View]'s:
-// callers must not change it.
+// returns [ErrNoUsableInstance] when there is none, and then fetches the registry
+// at once, at most every five seconds, so that the next look-up finds an instance
+// that has just started. The instance is a [View]'s: callers must not change it.
 func (c *Client) Pick(name string) (*eureka.InstanceInfo, error) {
 	p := c.View().named(name)
 	if len(p.members) == 0 {
+		c.fetcher.askForMissed()
 		return nil, fmt.Errorf("%s: %w", name, ErrNoUsableInstance)
 	}
 	return p.members[c.cfg.Picker(name, p.near)], nil

@@ -16,7 +16,8 @@ import (
 // instance is picked for each request. What is enabled at the instance decides
 // between https and http, see [Client.Endpoint]; but a request to
 // "https://ORDERS/path" goes only where https is enabled. A host with a port
-// is an address, and is passed on as it is.
+// is an address, and is passed on as it is. When no instance is known the
+// registry is fetched at once, at most every five seconds, and asked again.
 //
 // A request that can be repeated without harm (GET, HEAD, OPTIONS, TRACE, PUT
 // and DELETE, with a body that can be had again) and that could not be
@@ -41,6 +42,9 @@ func (t *roundTripper) RoundTrip(req *http.Request) (*http.Response, error) {
 		return t.base.RoundTrip(req)
 	}
 	first, to, err := t.pick(req, nil)
+	if errors.Is(err, ErrNoUsableInstance) && t.client.fetcher.mayFetchMissed() && t.client.Refresh(req.Context()) == nil {
+		first, to, err = t.pick(req, nil)
+	}
 	if err != nil {
 		closeBody(req)
 		return nil, err

@@ -63,14 +63,14 @@ func (h *Handler) overviewPage(w http.ResponseWriter, r *http.Request, query url
 // instancePage shows an instance as the table has it, not the view.
 func (h *Handler) instancePage(w http.ResponseWriter, r *http.Request, query url.Values) error {
 	done, _ := dashboard.FindAction(query.Get("done"))
-	info, err := h.cfg.Registry.Instance(r.Context(), eureka.NewKey(query.Get("app"), query.Get("id")))
+	lease, err := h.cfg.Registry.Lease(r.Context(), eureka.NewKey(query.Get("app"), query.Get("id")))
 	if errors.Is(err, eureka.ErrLeaseNotFound) {
 		return h.missingPage(w, r, done)
 	}
 	if err != nil {
 		return err
 	}
-	frame := h.frame(r)
+	frame, info := h.frame(r), lease.Effective()
 	if action, ok := dashboard.FindAction(query.Get("do")); ok && frame.Admin {
 		page := dashboard.Confirmation{Frame: frame, App: info.App, ID: info.ID(), Status: info.Status, Action: action}
 		return h.writePage(w, r, http.StatusOK, &page)
@@ -78,7 +78,7 @@ func (h *Handler) instancePage(w http.ResponseWriter, r *http.Request, query url
 	// Without statistics nothing is known to be held back; the page says the rest.
 	stats, _ := h.statistics(r.Context())
 	page := dashboard.NewDetails(frame, info, dashboard.NewHeld(&stats))
-	page.Done = done.Done
+	page.Done, page.Ends = done.Done, lease.End()
 	return h.writePage(w, r, http.StatusOK, page)
 }
 
@@ -218,7 +218,8 @@ func (h *Handler) system(ctx context.Context, view *readcache.View, stats publis
 		Uptime: now.Sub(h.started), Statistics: stats, HasStatistics: statErr == nil && !stats.Pass.IsZero(),
 	}
 	if view != nil {
-		s.ViewAge = view.Age(now)
+		// A view is as of a boundary that may lie before the start.
+		s.ViewAge = min(view.Age(now), s.Uptime)
 		if view.Stale() {
 			s.Faults = append(s.Faults, h.staleness(view))
 		}

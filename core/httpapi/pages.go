@@ -37,9 +37,10 @@ type applicationStats struct {
 	Seen      int `json:"seen-renewals" xml:"seen-renewals"`
 	Threshold int `json:"renewal-threshold" xml:"renewal-threshold"`
 	// SelfPreservation says that evictions are held back now;
-	// SelfPreservationEnabled, that they may be.
-	SelfPreservation        bool   `json:"self-preservation" xml:"self-preservation"`
-	SelfPreservationEnabled bool   `json:"self-preservation-enabled" xml:"self-preservation-enabled"`
+	// SelfPreservationEnabled, that they may be. Before the first pass neither
+	// is known.
+	SelfPreservation        *bool  `json:"self-preservation,omitempty" xml:"self-preservation,omitempty"`
+	SelfPreservationEnabled *bool  `json:"self-preservation-enabled,omitempty" xml:"self-preservation-enabled,omitempty"`
 	Evicted                 int    `json:"evicted-last-pass" xml:"evicted-last-pass"`
 	HeldBack                int    `json:"held-back" xml:"held-back"`
 	LastPass                string `json:"last-eviction-pass,omitempty" xml:"last-eviction-pass,omitempty"`
@@ -70,13 +71,13 @@ func (h *Handler) statusDocument(ctx context.Context, s published.Statistics) st
 		},
 		ApplicationStats: applicationStats{
 			Leases: s.Leases, Expected: s.Expected, Seen: s.Seen, Threshold: s.Threshold,
-			SelfPreservation: s.SelfPreservation, SelfPreservationEnabled: s.Enabled,
 			Evicted: s.Evicted, HeldBack: s.HeldBack, HashCode: s.HashCode,
 		},
 		IsHealthy: len(h.faults(ctx)) == 0,
 	}
 	if !s.Pass.IsZero() {
 		d.ApplicationStats.LastPass = formatTime(s.Pass)
+		d.ApplicationStats.SelfPreservation, d.ApplicationStats.SelfPreservationEnabled = &s.SelfPreservation, &s.Enabled
 	}
 	return d
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"regexp"
 	"testing"
 	"time"
 
@@ -192,6 +193,29 @@ func TestStatus(t *testing.T) {
 	w := s.must(200, s.do("GET", "/status", "", "Accept", "application/xml"))
 	assert.Contains(t, w.Body.String(), "<seen-renewals>12</seen-renewals>")
 	assert.Equal(t, "application/json", s.must(200, s.do("GET", "/status", "", "Accept", "*/*")).Header().Get("Content-Type"))
+}
+
+// TestStatusBeforeTheFirstPass: nothing is said of self-preservation that is not
+// known, and no list is older than the process. (Case H39.)
+func TestStatusBeforeTheFirstPass(t *testing.T) {
+	s := newServer(t, func(c *httpapi.Config) {
+		now := c.Now
+		c.Cache = readcache.New(readcache.Config{Source: c.Publications.(readcache.Source), Interval: 30 * time.Second, Now: now})
+	})
+	s.now = s.now.Add(time.Second)
+	stats := decode(t, s.must(200, s.do("GET", "/status", "")))["applicationStats"].(object)
+	assert.NotContains(t, stats, "self-preservation")
+	assert.NotContains(t, stats, "self-preservation-enabled")
+	xml := s.must(200, s.do("GET", "/status", "", "Accept", "application/xml")).Body.String()
+	assert.NotContains(t, xml, "self-preservation")
+	figure := regexp.MustCompile(`<dt>(Uptime|Age of the lists)</dt><dd>(\d+) s</dd>`).FindAllStringSubmatch(s.browse("/"), -1)
+	require.Len(t, figure, 2)
+	assert.Equal(t, figure[0][2], figure[1][2], "the view is of a boundary before the start")
+
+	require.NoError(t, s.store.PutStatistics(t.Context(), published.Statistics{Pass: s.now, Enabled: true}))
+	stats = decode(t, s.must(200, s.do("GET", "/status", "")))["applicationStats"].(object)
+	assert.Equal(t, false, stats["self-preservation"])
+	assert.Equal(t, true, stats["self-preservation-enabled"])
 }
 
 func TestLastN(t *testing.T) {

@@ -108,6 +108,15 @@ func (r *Registry) clock() time.Time { return r.now().Truncate(time.Millisecond)
 // eureka.ErrLeaseNotFound when there is none, and eureka.ErrCorrupt for one that
 // is larger than an instance may be: lists leave it out, too.
 func (r *Registry) Instance(ctx context.Context, key eureka.Key) (*eureka.InstanceInfo, error) {
+	l, err := r.Lease(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return l.Effective(), nil
+}
+
+// Lease is [Registry.Instance] for who also wants to know when the lease ends.
+func (r *Registry) Lease(ctx context.Context, key eureka.Key) (*lease.Lease, error) {
 	l, err := r.get(ctx, key)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", key, err)
@@ -115,7 +124,7 @@ func (r *Registry) Instance(ctx context.Context, key eureka.Key) (*eureka.Instan
 	if err := r.checkSize(l.Instance); err != nil {
 		return nil, fmt.Errorf("read %s: %w: %v", key, eureka.ErrCorrupt, err)
 	}
-	return l.Effective(), nil
+	return l, nil
 }
 
 // get reads a live lease.

@@ -68,7 +68,7 @@ func parse(name string) *template.Template {
 		"span":   dashboard.Span,
 		"short":  func(text string) string { return shorten(text, shortLength) },
 		"stamp":  eureka.FormatTime,
-		"number": number,
+		"number": dashboard.Number, "until": until,
 		"style":  func() template.CSS { return template.CSS(style) },
 		"script": func() template.JS { return template.JS(script) },
 	}).ParseFS(documents, "assets/frame.html", "assets/system.html", "assets/"+name+".html"))

@@ -1,7 +1,6 @@
 package templates
 
 import (
-	"strconv"
 	"time"
 	"unicode/utf8"
 
@@ -36,11 +35,10 @@ func ago(now, t time.Time) string {
 	return "just now"
 }
 
-// number returns a number with its digits in groups of three.
-func number(n int) string {
-	text := strconv.Itoa(n)
-	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
-		text = text[:at] + "," + text[at:]
+// until returns how long after now a time is, in words.
+func until(now, t time.Time) string {
+	if d := t.Sub(now); d >= time.Second {
+		return "in " + dashboard.Span(d)
 	}
-	return text
+	return ago(now, t)
 }
