@@ -36,7 +36,7 @@ var allowed = map[string][]string{
 	"core/access":     {"core/eureka", "core/httpapi", "core/ratelimit", "golang.org/x/crypto", "golang.org/x/sync", "golang.org/x/time"},
 	"core/discovery":  {"core/eureka", "core/wire"},
 	"core/mirror":     {"core/eureka"},
-	"core/regions":    {"core/eureka", "core/mirror"},
+	"core/regions":    {"core/eureka", "core/mirror", "core/wire"},
 	"core/systemtest": {"core", "storage"},
 	"storage":         {"core", "storage", "golang.org/x/sync/errgroup", "github.com/aws", "github.com/klauspost/compress", "github.com/stretchr/testify", "github.com/anishathalye/porcupine", "github.com/sivchari/kumo"},
 	"functions":       {"core", "storage", "functions/handlers", "functions/gateway", "functions/boot", "github.com/aws", "github.com/awslabs"},

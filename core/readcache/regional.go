@@ -65,23 +65,50 @@ func regionsKey(kind bodyKind, regions []Region, e wire.Encoding) bodyKey {
 	return bodyKey{kind: kind, name: name.String(), encoding: e}
 }
 
-// mergedWith adds instances of other regions to applications, whose lists it
-// copies where it adds to them.
+// mergedWith adds instances of other regions, which are sorted by application,
+// to applications, whose lists it copies where it adds to them. Its work grows
+// with the applications and the instances.
 func (v *View) mergedWith(regions []Region, own []eureka.Application, of func(Region) []*eureka.InstanceInfo) []eureka.Application {
-	out := slices.Clone(own)
+	out := own
 	for _, r := range regions {
-		for _, i := range of(r) {
-			if v.holds(i) {
-				continue
-			}
-			at, found := slices.BinarySearchFunc(out, i.App, func(a eureka.Application, name string) int { return strings.Compare(a.Name, name) })
-			if !found {
-				out = slices.Insert(out, at, eureka.Application{Name: i.App})
-			}
-			out[at].Instances = append(slices.Clip(out[at].Instances), i)
-		}
+		out = merged(out, v.added(of(r)))
 	}
 	return out
+}
+
+// added returns the instances of another region by application, without those
+// that the own region hides.
+func (v *View) added(instances []*eureka.InstanceInfo) []eureka.Application {
+	var out []eureka.Application
+	for _, i := range instances {
+		if v.holds(i) {
+			continue
+		}
+		if len(out) == 0 || out[len(out)-1].Name != i.App {
+			out = append(out, eureka.Application{Name: i.App})
+		}
+		last := &out[len(out)-1]
+		last.Instances = append(last.Instances, i)
+	}
+	return out
+}
+
+// merged returns two lists of applications as one, each sorted by name.
+func merged(a, b []eureka.Application) []eureka.Application {
+	out := make([]eureka.Application, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		switch c := strings.Compare(a[0].Name, b[0].Name); {
+		case c < 0:
+			out, a = append(out, a[0]), a[1:]
+		case c > 0:
+			out, b = append(out, b[0]), b[1:]
+		default:
+			both := a[0]
+			both.Instances = slices.Concat(a[0].Instances, b[0].Instances)
+			out, a, b = append(out, both), a[1:], b[1:]
+		}
+	}
+	return append(append(out, a...), b...)
 }
 
 func (v *View) countsWith(regions []Region) eureka.StatusCounts {

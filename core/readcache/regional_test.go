@@ -1,6 +1,8 @@
 package readcache
 
 import (
+	"fmt"
+	"runtime"
 	"testing"
 	"time"
 
@@ -55,4 +57,23 @@ func TestRegions(t *testing.T) {
 	assert.Equal(t, []string{"SHOP/b UP"}, ids(read(v.All(e))), "the view itself is not changed")
 	west.Generation, west.Instances = 2, nil
 	assert.Equal(t, "UP_1_", read(v.AllWith([]Region{west}, e)).HashCode)
+}
+
+// TestALargeApplicationOfARegion costs memory in proportion to its size.
+func TestALargeApplicationOfARegion(t *testing.T) {
+	const size = 20_000
+	now := time.Date(2025, 6, 1, 12, 0, 0, 0, time.UTC)
+	v := newView(newState(nil, now), now, now, &documents{}, &deflaters{})
+	for name, apps := range map[string]int{"one application": 1, "as many applications": size} {
+		west := Region{Name: "west"}
+		for n := range size {
+			west.Instances = append(west.Instances, regional(fmt.Sprintf("APP-%05d", n%apps), fmt.Sprintf("i-%05d", n), eureka.Up, ""))
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		all := v.mergedWith([]Region{west}, nil, func(r Region) []*eureka.InstanceInfo { return r.Instances })
+		runtime.ReadMemStats(&after)
+		assert.Len(t, all, apps, name)
+		assert.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(size*500), name)
+	}
 }

@@ -8,7 +8,6 @@ package regions
 import (
 	"context"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/mirror"
+	"github.com/eurekaless/registry/core/wire"
 )
 
 // Defaults of [Config].
@@ -34,6 +34,9 @@ type Remote struct {
 // Config is what a [Set] works with.
 type Config struct {
 	Remotes []Remote
+	// MaxInstance is the size in bytes, as [wire.Exceeds] counts it, above which
+	// an instance is left out; 0: any.
+	MaxInstance int
 	// Kept is for how long a region is shown that does not answer; default
 	// [DefaultKept].
 	Kept time.Duration
@@ -53,14 +56,17 @@ type Config struct {
 // that outlasts a call.
 type Set struct {
 	cfg Config
-
-	// mu guards all that follows. Whoever holds it may fetch.
-	mu      sync.Mutex
-	turn    time.Time
+	// regions are read by whoever fetches; what they show is guarded by mu.
 	regions []*region
+
+	// mu guards all that follows. Nobody fetches or decodes while holding it.
+	mu   sync.Mutex
+	turn time.Time
+	// fetching is closed when the fetch under way ends; nil: there is none.
+	fetching chan struct{}
 }
 
-// region is one region; its copy is replaced by whoever holds the set's mu.
+// region is one region. Its copy belongs to whoever fetches.
 type region struct {
 	name string
 	copy *mirror.Copy
@@ -125,14 +131,9 @@ func (s *Set) known(ctx context.Context, turn time.Time, names []string) []Regio
 	if !asked {
 		return nil
 	}
+	s.refresh(ctx, turn)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if turn.After(s.turn) {
-		s.fetch(ctx)
-		if ctx.Err() == nil { // a request that was given up says nothing of the regions
-			s.turn = turn
-		}
-	}
 	now := s.cfg.Now()
 	out := make([]Region, len(s.regions))
 	for n, r := range s.regions {
@@ -141,56 +142,118 @@ func (s *Set) known(ctx context.Context, turn time.Time, names []string) []Regio
 	return out
 }
 
-// fetch fetches all regions side by side.
-func (s *Set) fetch(ctx context.Context) {
+// refresh fetches all regions once a turn. Who comes while somebody else fetches
+// goes on with what there is; only before the first fetch there is nothing, and
+// everybody waits.
+func (s *Set) refresh(ctx context.Context, turn time.Time) {
+	for {
+		s.mu.Lock()
+		if !turn.After(s.turn) {
+			s.mu.Unlock()
+			return
+		}
+		if s.fetching == nil {
+			break
+		}
+		first, fetching := s.turn.IsZero(), s.fetching
+		s.mu.Unlock()
+		if !first {
+			return
+		}
+		select {
+		case <-fetching:
+		case <-ctx.Done():
+			return
+		}
+	}
+	done := make(chan struct{})
+	s.fetching = done
+	s.mu.Unlock()
+	contents, absent := s.fetch(ctx)
+
+	s.mu.Lock()
+	for n, content := range contents {
+		s.regions[n].content = content
+	}
+	if ctx.Err() == nil { // a request that was given up says nothing of the regions
+		s.turn = turn
+	}
+	s.fetching = nil
+	s.mu.Unlock()
+	close(done)
+	if s.cfg.OnFetch != nil {
+		s.cfg.OnFetch(absent)
+	}
+}
+
+// fetch fetches all regions side by side. It returns what they show then, and
+// how many of them are absent.
+func (s *Set) fetch(ctx context.Context) (contents []Region, absent int) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	now := s.cfg.Now()
+	contents = make([]Region, len(s.regions))
 	var fetches sync.WaitGroup
-	for _, r := range s.regions {
+	for n, r := range s.regions {
+		contents[n] = r.content
 		fetches.Go(func() {
 			if err := r.copy.Refresh(ctx, now); err != nil {
 				s.cfg.Logger.WarnContext(ctx, "region not fetched", "region", r.name, "error", err)
 				return
 			}
-			r.show()
+			contents[n] = s.shown(ctx, r)
 		})
 	}
 	fetches.Wait()
-	if s.cfg.OnFetch == nil {
-		return
-	}
-	absent := 0
-	for _, r := range s.regions {
-		if !r.present(now, s.cfg.Kept) {
+	for _, content := range contents {
+		if !content.present(now, s.cfg.Kept) {
 			absent++
 		}
 	}
-	s.cfg.OnFetch(absent)
+	return contents, absent
 }
 
-func (r *region) present(now time.Time, kept time.Duration) bool {
-	fetched := r.copy.Fetched()
-	return !fetched.IsZero() && now.Sub(fetched) <= kept
-}
-
-// show makes the content of what was just fetched.
-func (r *region) show() {
+// shown returns the content of what was just fetched.
+func (s *Set) shown(ctx context.Context, r *region) Region {
 	byKey := func(a, b *eureka.InstanceInfo) int { return mirror.Compare(a.Key(), b.Key()) }
-	r.content = Region{
-		Generation: r.content.Generation + 1,
-		Instances:  slices.SortedFunc(maps.Values(r.copy.Instances()), byKey),
-		Changes:    slices.SortedFunc(slices.Values(r.copy.Changes()), byKey),
+	skipped := 0
+	fits := func(i *eureka.InstanceInfo) bool {
+		if wire.Exceeds(i, s.cfg.MaxInstance) {
+			skipped++
+			return false
+		}
+		return true
 	}
+	content := Region{Generation: r.content.Generation + 1, Fetched: r.copy.Fetched()}
+	for _, i := range r.copy.Instances() {
+		if fits(i) {
+			content.Instances = append(content.Instances, i)
+		}
+	}
+	if skipped > 0 {
+		s.cfg.Logger.WarnContext(ctx, "instances of a region skipped: too large", "region", r.name, "instances", skipped)
+	}
+	for _, i := range r.copy.Changes() {
+		if fits(i) {
+			content.Changes = append(content.Changes, i)
+		}
+	}
+	slices.SortFunc(content.Instances, byKey)
+	slices.SortFunc(content.Changes, byKey)
+	return content
+}
+
+func (r *Region) present(now time.Time, kept time.Duration) bool {
+	return !r.Fetched.IsZero() && now.Sub(r.Fetched) <= kept
 }
 
 // at returns the region as it is shown at a time.
 func (r *region) at(now time.Time, kept time.Duration) Region {
-	out := Region{Generation: r.content.Generation}
-	if r.present(now, kept) {
+	out := Region{Generation: r.content.Generation, Fetched: r.content.Fetched}
+	if r.content.present(now, kept) {
 		out = r.content
 		out.Present = true
 	}
-	out.Name, out.Fetched = r.name, r.copy.Fetched()
+	out.Name = r.name
 	return out
 }

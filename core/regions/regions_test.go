@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -72,4 +74,61 @@ func TestSet(t *testing.T) {
 	assert.True(t, got[0].Present)
 	assert.Equal(t, "c", got[0].Instances[0].ID())
 	assert.Zero(t, absent)
+}
+
+// slow is a region whose answers take as long as their context allows.
+type slow struct {
+	remote
+	stuck bool
+}
+
+func (s *slow) Applications(ctx context.Context, regions ...string) (*eureka.Applications, error) {
+	if s.stuck {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return s.remote.Applications(ctx, regions...)
+}
+
+// TestNobodyWaitsForASlowRegion but who fetches, and before the first fetch
+// everybody, for as long as they like.
+func TestNobodyWaitsForASlowRegion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		us := &slow{remote: remote{ids: []string{"a"}}}
+		s := regions.New(regions.Config{
+			Remotes: []regions.Remote{{Name: "us", Source: us}}, Timeout: 3 * time.Second, Logger: slog.New(slog.DiscardHandler),
+		})
+		assert.True(t, s.All(t.Context(), time.Now())[0].Present)
+		time.Sleep(time.Minute)
+		us.stuck = true
+		turn := time.Now()
+		go s.All(t.Context(), turn)
+		synctest.Wait()
+		began := time.Now()
+		assert.True(t, s.All(t.Context(), turn)[0].Present, "as it was")
+		assert.Zero(t, time.Since(began))
+		time.Sleep(time.Minute)
+
+		empty := regions.New(regions.Config{
+			Remotes: []regions.Remote{{Name: "us", Source: us}}, Timeout: 3 * time.Second, Logger: slog.New(slog.DiscardHandler),
+		})
+		go empty.All(t.Context(), time.Now())
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began = time.Now()
+		assert.False(t, empty.All(ctx, time.Now())[0].Present)
+		assert.Equal(t, time.Second, time.Since(began))
+		time.Sleep(time.Minute)
+	})
+}
+
+// TestTooLargeInstancesOfARegionAreLeftOut, as those that are stored are.
+func TestTooLargeInstancesOfARegionAreLeftOut(t *testing.T) {
+	us := &remote{ids: []string{"a", strings.Repeat("b", 10_000)}}
+	s := regions.New(regions.Config{
+		Remotes: []regions.Remote{{Name: "us", Source: us}}, MaxInstance: 5000, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),
+	})
+	all := s.All(t.Context(), time.Now())
+	assert.Len(t, all[0].Instances, 1)
 }
