@@ -97,11 +97,16 @@ func (p *process) pass(ctx context.Context, importer *migration.Importer) error 
 	return err
 }
 
-// peerVariables hold the credentials of FROM and TO.
+// peerVariables hold the credentials of FROM and TO, and the largest answer.
 var peerVariables = []variable{
 	{"REGISTRY_FROM_CREDENTIALS", "user:password at FROM, as they are, where its URL has none"},
 	{"REGISTRY_TO_CREDENTIALS", "user:password at TO"},
+	{maxResponse, "largest answer to read, after decompression; default 16MiB"},
 }
+
+// maxResponse is a setting too, but import and compare work whatever is wrong
+// with the other settings.
+const maxResponse = "REGISTRY_MAX_RESPONSE"
 
 // source returns the registry that the operand n names: a server, or an exported
 // file.
@@ -136,7 +141,10 @@ func (p *process) peer(n int) (*migration.Peer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", variable, err)
 	}
-	peer, err := migration.NewPeer(base)
+	if text, _ := p.lookup(maxResponse); text != "" && p.config.MaxResponse == 0 {
+		return nil, fmt.Errorf("%s: not a size above zero, such as 65536, 64KiB or 1MiB", maxResponse)
+	}
+	peer, err := migration.NewPeer(base, int(p.config.MaxResponse))
 	if err != nil && n == 0 {
 		return nil, fmt.Errorf("argument %d: %w, and no file of this name", n+1, err)
 	}

@@ -32,8 +32,10 @@ type API struct {
 	compact bool
 	gzip    bool
 	timeout time.Duration
-	now     func() time.Time
-	onCall  func(Call)
+	// maxBytes bounds answers.
+	maxBytes int
+	now      func() time.Time
+	onCall   func(Call)
 }
 
 // Call is one request to one server that came to its end.
@@ -62,14 +64,15 @@ func NewAPI(cfg Config) (*API, error) {
 
 func newAPI(cfg *Config, list []*server) *API {
 	return &API{
-		servers: newServers(list, cfg),
-		client:  newHTTPClient(cfg.Transport),
-		name:    cfg.ClientName,
-		compact: cfg.Compact,
-		gzip:    !cfg.DisableGzip,
-		timeout: cfg.RequestTimeout,
-		now:     cfg.Now,
-		onCall:  cfg.OnCall,
+		servers:  newServers(list, cfg),
+		client:   newHTTPClient(cfg.Transport),
+		name:     cfg.ClientName,
+		compact:  cfg.Compact,
+		gzip:     !cfg.DisableGzip,
+		timeout:  cfg.RequestTimeout,
+		maxBytes: cfg.MaxResponseBytes,
+		now:      cfg.Now,
+		onCall:   cfg.OnCall,
 	}
 }
 
@@ -194,21 +197,30 @@ func (a *API) SecureVIP(ctx context.Context, address string, regions ...string) 
 
 // Application returns one application, or eureka.ErrNotFound.
 func (a *API) Application(ctx context.Context, app string) (*eureka.Application, error) {
-	return get(ctx, a, "fetch application "+app, "/apps/"+segment(strings.ToUpper(app)), wire.DecodeApplication)
+	return get(ctx, a, "fetch application "+app, "/apps/"+segment(strings.ToUpper(app)), a.decoder().Application)
 }
 
 // Instance returns one instance of an application, or eureka.ErrNotFound.
 func (a *API) Instance(ctx context.Context, key eureka.Key) (*eureka.InstanceInfo, error) {
-	return get(ctx, a, "fetch instance "+key.String(), instancePath(key), wire.DecodeInstance)
+	return get(ctx, a, "fetch instance "+key.String(), instancePath(key), a.decoder().Instance)
 }
 
 // InstanceByID returns an instance of any application, or eureka.ErrNotFound.
 func (a *API) InstanceByID(ctx context.Context, id string) (*eureka.InstanceInfo, error) {
-	return get(ctx, a, "fetch instance "+id, "/instances/"+segment(id), wire.DecodeInstance)
+	return get(ctx, a, "fetch instance "+id, "/instances/"+segment(id), a.decoder().Instance)
 }
 
+// decoder reads lists within the bounds of answers.
+func (a *API) decoder() wire.ListDecoder {
+	return wire.ListDecoder{MaxBytes: decodedShare * a.maxBytes}
+}
+
+// decodedShare is how much memory may be made of an answer, as a multiple of
+// the largest answer.
+const decodedShare = 2
+
 // get reads one document.
-func get[T any](ctx context.Context, a *API, name, path string, decode func(wire.Format, []byte) (*T, error)) (*T, error) {
+func get[T any](ctx context.Context, a *API, name, path string, decode func(context.Context, []byte) (*T, error)) (*T, error) {
 	var out *T
 	err := a.do(ctx, &request{
 		name:    name,
@@ -216,9 +228,9 @@ func get[T any](ctx context.Context, a *API, name, path string, decode func(wire
 		path:    path,
 		want:    http.StatusOK,
 		missing: eureka.ErrNotFound,
-	}, func(got *answer) (err error) {
-		out, err = decode(wire.JSON, got.body)
-		return err
+	}, func(ctx context.Context, got *answer) (err error) {
+		out, err = decode(ctx, got.body)
+		return sized(err)
 	})
 	if err != nil {
 		return nil, err

@@ -25,6 +25,7 @@ const (
 	DefaultServerTenure            = 20 * time.Minute
 	DefaultDeltaWindow             = 150 * time.Second
 	DefaultHealthTimeout           = 5 * time.Second
+	DefaultMaxResponseBytes        = 16 << 20
 	// DefaultClientName is what a client without an instance is called.
 	DefaultClientName = "discovery"
 )
@@ -116,6 +117,14 @@ type Config struct {
 	// RequestTimeout bounds each request to a server, its answer's body
 	// included. Default 8 s.
 	RequestTimeout time.Duration
+	// MaxResponseBytes bounds each answer of a server, in bytes after
+	// decompression, so that a broken or hostile one cannot fill the memory;
+	// what is made of it takes at most twice that. A larger answer is an error
+	// ([ErrResponseTooLarge]), and the last good registry stays. Default
+	// 16 MiB: some 12,000 instances with all they have, or three times as many
+	// with Compact. At the default a hostile server makes this process take at
+	// most 256 MiB.
+	MaxResponseBytes int
 	// RetryPause is the pause after the first failure to register, or to
 	// fetch while nothing was fetched yet. Pauses double from failure to
 	// failure up to ten times this, and are shortened by up to a quarter at
@@ -167,6 +176,9 @@ func (c Config) checked() (Config, []*server, error) {
 
 func (c *Config) intervalFaults() []error {
 	var faults []error
+	if c.MaxResponseBytes < 0 {
+		faults = append(faults, fmt.Errorf("MaxResponseBytes %d is negative", c.MaxResponseBytes))
+	}
 	for _, interval := range []struct {
 		name  string
 		value time.Duration
@@ -202,6 +214,7 @@ func (c *Config) setDefaults() {
 	c.QuarantineTime = cmp.Or(c.QuarantineTime, DefaultQuarantineTime)
 	c.ServerTenure = cmp.Or(c.ServerTenure, DefaultServerTenure)
 	c.DeltaWindow = cmp.Or(c.DeltaWindow, DefaultDeltaWindow)
+	c.MaxResponseBytes = cmp.Or(c.MaxResponseBytes, DefaultMaxResponseBytes)
 	c.HealthTimeout = cmp.Or(c.HealthTimeout, DefaultHealthTimeout)
 	if c.Picker == nil {
 		c.Picker = Shuffled()

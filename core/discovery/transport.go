@@ -17,16 +17,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/wire"
 )
 
 const (
 	// maxTries is how many servers one operation is tried on, as the Java
 	// client has it.
 	maxTries = 3
-	// maxAnswer is the largest answer in bytes, after decompression, so that
-	// a broken or hostile server cannot fill the memory.
-	maxAnswer = 512 << 20
 	// maxDrained is how much of a body is read so that the connection can be
 	// used again.
 	maxDrained = 64 << 10
@@ -92,7 +88,7 @@ func (e *StatusError) Unwrap() error {
 // do sends a request to the servers, one after the other, until one answers.
 // read, if not nil, takes the answer's body; a body that it cannot read counts
 // as a server that failed.
-func (a *API) do(ctx context.Context, r *request, read func(*answer) error) error {
+func (a *API) do(ctx context.Context, r *request, read func(context.Context, *answer) error) error {
 	candidates := a.servers.candidates()
 	var faults []error
 	for _, s := range candidates[:min(maxTries, len(candidates))] {
@@ -153,7 +149,7 @@ func isServerFault(err error) bool {
 }
 
 // try sends a request to one server.
-func (a *API) try(ctx context.Context, s *server, r *request, read func(*answer) error) error {
+func (a *API) try(ctx context.Context, s *server, r *request, read func(context.Context, *answer) error) error {
 	ctx, cancel := context.WithTimeout(ctx, a.timeout)
 	defer cancel()
 	req, err := a.newRequest(ctx, s, r)
@@ -171,7 +167,7 @@ func (a *API) try(ctx context.Context, s *server, r *request, read func(*answer)
 // exchange sends a request and reads the answer. The body is always drained
 // and closed; where nothing is to be read from it, only the status counts
 // (TestH21).
-func (a *API) exchange(req *http.Request, s *server, r *request, read func(*answer) error) (status int, err error) {
+func (a *API) exchange(req *http.Request, s *server, r *request, read func(context.Context, *answer) error) (status int, err error) {
 	resp, err := a.client.Do(req)
 	if err != nil {
 		return 0, err
@@ -183,17 +179,17 @@ func (a *API) exchange(req *http.Request, s *server, r *request, read func(*answ
 	from := source{path: r.path, server: s, etag: resp.Header.Get("ETag")}
 	switch {
 	case resp.StatusCode == http.StatusNotModified && r.known.server == s:
-		return resp.StatusCode, read(&answer{source: r.known, unchanged: true})
+		return resp.StatusCode, read(req.Context(), &answer{source: r.known, unchanged: true})
 	case resp.StatusCode != r.want:
 		return resp.StatusCode, newStatusError(resp, r)
 	case read == nil:
 		return resp.StatusCode, nil
 	}
-	body, err := readBody(resp)
+	body, err := readBody(resp, a.maxBytes)
 	if err != nil {
 		return resp.StatusCode, fmt.Errorf("read the answer of %s: %w", s.base, err)
 	}
-	return resp.StatusCode, read(&answer{source: from, body: body})
+	return resp.StatusCode, read(req.Context(), &answer{source: from, body: body})
 }
 
 // newRequest returns the request for one server. All operations of the
@@ -250,8 +246,20 @@ func newStatusError(resp *http.Response, r *request) error {
 	}
 }
 
-// readBody reads a body, decompressed.
-func readBody(resp *http.Response) ([]byte, error) {
+// ErrResponseTooLarge says that an answer is larger than
+// [Config.MaxResponseBytes].
+var ErrResponseTooLarge = errors.New("response too large")
+
+// sized makes a decoder's error about sizes one that is [ErrResponseTooLarge].
+func sized(err error) error {
+	if errors.Is(err, eureka.ErrTooLarge) {
+		return fmt.Errorf("%w: %w", ErrResponseTooLarge, err)
+	}
+	return err
+}
+
+// readBody reads a body of at most limit bytes, decompressed.
+func readBody(resp *http.Response, limit int) ([]byte, error) {
 	body := io.Reader(resp.Body)
 	if strings.EqualFold(resp.Header.Get("Content-Encoding"), "gzip") {
 		unzipped, err := gzip.NewReader(body)
@@ -261,11 +269,12 @@ func readBody(resp *http.Response) ([]byte, error) {
 		defer unzipped.Close()
 		body = unzipped
 	}
-	data, err := io.ReadAll(io.LimitReader(body, maxAnswer+1))
-	if err == nil && len(data) > maxAnswer {
-		err = fmt.Errorf("more than %d bytes", maxAnswer)
+	var data bytes.Buffer // which doubles: less garbage than io.ReadAll makes
+	n, err := data.ReadFrom(io.LimitReader(body, int64(limit)+1))
+	if err == nil && n > int64(limit) {
+		return nil, fmt.Errorf("%w: more than %d bytes", ErrResponseTooLarge, limit)
 	}
-	return data, err
+	return data.Bytes(), err
 }
 
 // newHTTPClient returns a client that follows a redirect only when it asks for
@@ -306,12 +315,12 @@ func (a *API) list(ctx context.Context, r *request) (*eureka.Applications, *answ
 	r.method, r.want = http.MethodGet, http.StatusOK
 	var apps *eureka.Applications
 	var got *answer
-	err := a.do(ctx, r, func(answered *answer) (err error) {
-		got = answered
+	err := a.do(ctx, r, func(ctx context.Context, answered *answer) (err error) {
+		got = &answer{source: answered.source, unchanged: answered.unchanged} // without the body, which is large
 		if !answered.unchanged {
-			apps, err = wire.DecodeApplications(wire.JSON, answered.body)
+			apps, err = a.decoder().Applications(ctx, answered.body)
 		}
-		return err
+		return sized(err)
 	})
 	if err != nil {
 		return nil, nil, err

@@ -24,9 +24,30 @@ type cursor struct {
 // Unicode is replaced.
 func newCursor(body []byte, root string) (*cursor, error) {
 	if !utf8.Valid(body) {
+		damaged := damagedBytes(body)
+		if damaged > len(body)/maxDamaged+1 {
+			return nil, eureka.Invalidf("body", "is not UTF-8")
+		}
 		body = bytes.ToValidUTF8(body, []byte(replacement))
 	}
 	return openCursor(body, root)
+}
+
+// maxDamaged is the part of a document, one in so many bytes, that may be other
+// than UTF-8. A replacement is longer than what it replaces.
+const maxDamaged = 32
+
+// damagedBytes counts the bytes that are not UTF-8.
+func damagedBytes(body []byte) int {
+	n := 0
+	for len(body) > 0 {
+		r, size := utf8.DecodeRune(body)
+		if r == utf8.RuneError && size == 1 {
+			n++
+		}
+		body = body[size:]
+	}
+	return n
 }
 
 // newStrictCursor returns a cursor for a document that a client sends. Texts

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/eurekaless/registry/core/eureka"
@@ -54,14 +55,17 @@ func DecodeApplication(f Format, body []byte) (*eureka.Application, error) {
 	if f == XML {
 		return decodeXMLApplication(body)
 	}
-	return decodeJSONApplication(body)
+	return decodeJSONApplication(body, nil)
 }
 
 // DecodeApplications reads a list as a server sends it, full or compact: an
 // object where old servers write no list of one, numbers as texts and the
 // reverse. It fails only when the body is not such a document. Compact answers
 // leave fields out, which then have the protocol's defaults. An instance
-// without an id is known by its host name, see [eureka.InstanceInfo.ID].
+// without an id is known by its host name, see [eureka.InstanceInfo.ID]; one
+// without either, or of no application, is left out.
+//
+// What comes from elsewhere is read by a [ListDecoder], which has bounds.
 func DecodeApplications(f Format, body []byte) (*eureka.Applications, error) {
 	body, err := inUTF8(f, body)
 	if err != nil {
@@ -70,22 +74,27 @@ func DecodeApplications(f Format, body []byte) (*eureka.Applications, error) {
 	if f == XML {
 		return decodeXMLApplications(body)
 	}
-	return decodeJSONApplications(body)
+	return decodeJSONApplications(body, nil)
 }
 
 // newListDraft returns a draft for the instances of a list.
-func newListDraft() *draft { return newDraft(false, Limits{}, newTextCache()) }
+func newListDraft(b *budget) *draft {
+	d := newDraft(false, Limits{}, newTextCache())
+	d.budget = b
+	return d
+}
 
 // completeApplication gives name and instances what they can have from one
 // another.
 func completeApplication(a *eureka.Application) {
 	a.Name = strings.ToUpper(a.Name)
-	if a.Name == "" && len(a.Instances) > 0 {
-		a.Name = a.Instances[0].App
-	}
-	for _, i := range a.Instances {
+	a.Instances = slices.DeleteFunc(a.Instances, func(i *eureka.InstanceInfo) bool {
 		if i.App == "" {
 			i.App = a.Name
 		}
+		return i.App == ""
+	})
+	if a.Name == "" && len(a.Instances) > 0 {
+		a.Name = a.Instances[0].App
 	}
 }

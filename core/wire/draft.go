@@ -39,6 +39,8 @@ type draft struct {
 	err error
 	// located says that there was a data centre.
 	located bool
+	// budget is what the instances of a list may still cost; nil: anything.
+	budget *budget
 }
 
 // Ports that an instance has when it does not say.
@@ -56,8 +58,26 @@ func newDraft(strict bool, limits Limits, texts *textCache) *draft {
 
 // begin begins another instance.
 func (d *draft) begin() {
+	d.instance = new(eureka.InstanceInfo)
+	d.reset()
+}
+
+// listed ends an instance of a list and begins the next. It returns nil for one
+// that has no name, or for which there is no budget.
+func (d *draft) listed() *eureka.InstanceInfo {
+	i := d.instance
+	if i.ID() == "" || !d.budget.spendInstance(i) {
+		d.reset()
+		return nil
+	}
+	d.begin()
+	return i
+}
+
+// reset makes the instance a new one.
+func (d *draft) reset() {
 	d.err, d.located = nil, false
-	d.instance = &eureka.InstanceInfo{
+	*d.instance = eureka.InstanceInfo{
 		Status:           eureka.Up,
 		OverriddenStatus: eureka.Unknown,
 		Port:             defaultPort,
@@ -248,7 +268,9 @@ func (d *draft) put(m map[string]string, parent string, key []byte, v value) map
 			return m
 		}
 	}
-	m[d.texts.get(key)] = d.texts.get(v.text)
+	if d.budget.spendEntry(key, v.text) {
+		m[d.texts.get(key)] = d.texts.get(v.text)
+	}
 	return m
 }
 

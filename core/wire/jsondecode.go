@@ -25,7 +25,7 @@ func decodeJSONInstance(body []byte, strict bool, limits Limits) (*eureka.Instan
 	return d.finish()
 }
 
-func decodeJSONApplication(body []byte) (*eureka.Application, error) {
+func decodeJSONApplication(body []byte, b *budget) (*eureka.Application, error) {
 	c, err := newCursor(body, "application")
 	if err != nil {
 		return nil, err
@@ -33,11 +33,14 @@ func decodeJSONApplication(body []byte) (*eureka.Application, error) {
 	if c.peek() != '{' {
 		return nil, eureka.Invalidf("application", "must be an object")
 	}
-	a := readJSONApplication(c, newListDraft())
+	a := readJSONApplication(c, newListDraft(b))
+	if err := b.failed(); err != nil {
+		return nil, err
+	}
 	return &a, nil
 }
 
-func decodeJSONApplications(body []byte) (*eureka.Applications, error) {
+func decodeJSONApplications(body []byte, b *budget) (*eureka.Applications, error) {
 	c, err := newCursor(body, "applications")
 	if err != nil {
 		return nil, err
@@ -46,22 +49,26 @@ func decodeJSONApplications(body []byte) (*eureka.Applications, error) {
 		return nil, eureka.Invalidf("applications", "must be an object")
 	}
 	out := &eureka.Applications{}
-	d := newListDraft()
-	for c.more('}') {
+	d := newListDraft(b)
+	for b.failed() == nil && c.more('}') {
 		switch string(c.text()) {
 		case "versions__delta", "versions_delta":
 			out.Version, _ = parseInteger(c.value().text)
 		case "apps__hashcode", "apps_hashcode":
 			out.HashCode = string(c.value().text)
 		case "application":
-			eachJSONObject(c, func() {
+			eachJSONObject(c, func() bool {
 				if a := readJSONApplication(c, d); len(a.Instances) > 0 {
 					out.Applications = append(out.Applications, a)
 				}
+				return b.next()
 			})
 		default:
 			c.skip()
 		}
+	}
+	if err := b.failed(); err != nil {
+		return nil, err
 	}
 	return out, nil
 }
@@ -71,15 +78,17 @@ func decodeJSONApplications(body []byte) (*eureka.Applications, error) {
 func readJSONApplication(c *cursor, d *draft) eureka.Application {
 	var a eureka.Application
 	c.enter('{')
-	for c.more('}') {
+	for d.budget.failed() == nil && c.more('}') {
 		switch string(c.text()) {
 		case "name":
 			a.Name = string(c.value().text)
 		case "instance":
-			eachJSONObject(c, func() {
-				d.begin()
+			eachJSONObject(c, func() bool {
 				d.readJSON(c)
-				a.Instances = append(a.Instances, d.instance)
+				if i := d.listed(); i != nil {
+					a.Instances = append(a.Instances, i)
+				}
+				return d.budget.next()
 			})
 		default:
 			c.skip()
@@ -91,7 +100,8 @@ func readJSONApplication(c *cursor, d *draft) eureka.Application {
 
 // eachJSONObject calls read at each object of a list, or at the one object
 // that old servers write instead of a list of one. Anything else is skipped.
-func eachJSONObject(c *cursor, read func()) {
+// When read returns false it stops where it is.
+func eachJSONObject(c *cursor, read func() bool) {
 	if c.peek() == '{' {
 		read()
 		return
@@ -101,10 +111,10 @@ func eachJSONObject(c *cursor, read func()) {
 		return
 	}
 	for c.more(']') {
-		if c.peek() == '{' {
-			read()
-		} else {
+		if c.peek() != '{' {
 			c.skip()
+		} else if !read() {
+			return
 		}
 	}
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"errors"
+	"math"
 	"strconv"
 	"time"
 
@@ -186,6 +187,10 @@ func AppendReplicationResults(dst []byte, results []ReplicationResult) []byte {
 
 // DecodeReplicationResults reads the answer to a batch.
 func DecodeReplicationResults(body []byte) ([]ReplicationResult, error) {
+	return decodeReplicationResults(body, math.MaxInt, nil)
+}
+
+func decodeReplicationResults(body []byte, items int, b *budget) ([]ReplicationResult, error) {
 	body, err := inUTF8(JSON, body)
 	if err != nil {
 		return nil, err
@@ -194,11 +199,22 @@ func DecodeReplicationResults(body []byte) ([]ReplicationResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := newListDraft()
+	d := newListDraft(b)
 	var results []ReplicationResult
-	eachJSONObject(c, func() {
+	more := false
+	eachJSONObject(c, func() bool {
+		if more = len(results) == items; more {
+			return false
+		}
 		results = append(results, readJSONResult(c, d))
+		return b.next()
 	})
+	if more {
+		return nil, eureka.TooLargef("responseList", "has more than %d results", items)
+	}
+	if err := b.failed(); err != nil {
+		return nil, err
+	}
 	return results, nil
 }
 
@@ -211,9 +227,8 @@ func readJSONResult(c *cursor, d *draft) ReplicationResult {
 			code, _ := parseInteger(c.value().text)
 			result.StatusCode = int(code)
 		case name == "responseEntity" && c.peek() == '{':
-			d.begin()
 			d.readJSON(c)
-			result.Instance = d.instance
+			result.Instance = d.listed()
 		default:
 			c.skip()
 		}

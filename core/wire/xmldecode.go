@@ -28,7 +28,7 @@ func decodeXMLApplication(body []byte) (*eureka.Application, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := readXMLApplication(r, newListDraft())
+	a, err := readXMLApplication(r, newListDraft(nil))
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func decodeXMLApplications(body []byte) (*eureka.Applications, error) {
 		return nil, err
 	}
 	out := &eureka.Applications{}
-	d := newListDraft()
+	d := newListDraft(nil)
 	err = r.children("applications", func(name string, attributes []attribute) error {
 		if name == "application" {
 			a, err := readXMLApplication(r, d)
@@ -80,9 +80,10 @@ func readXMLApplication(r *xmlReader, d *draft) (eureka.Application, error) {
 		case "name":
 			a.Name = string(e.text)
 		case "instance":
-			d.begin()
 			d.readXML(&e)
-			a.Instances = append(a.Instances, d.instance)
+			if i := d.listed(); i != nil {
+				a.Instances = append(a.Instances, i)
+			}
 		}
 		return err
 	})

@@ -60,6 +60,10 @@ type Config struct {
 	AWSRegion string
 	// RemoteRegions are other regions to read.
 	RemoteRegions []RemoteRegion
+	// MaxRegion is the largest answer of one of them, and MaxResponse of a
+	// registry that is imported or compared, in bytes after decompression.
+	MaxRegion   int64
+	MaxResponse int64
 	// DynamoDBEndpoint and StreamsEndpoint are other addresses of the
 	// services than AWS's own; empty: AWS's.
 	DynamoDBEndpoint string

@@ -97,7 +97,7 @@ func (p *Parts) regions() *regions.Set {
 		return nil
 	}
 	cfg := regions.Config{
-		Kept: p.Config.DeltaRetention, Now: p.Now, Logger: p.Log,
+		MaxInstance: p.Config.MaxInstance, Kept: p.Config.DeltaRetention, Now: p.Now, Logger: p.Log,
 		OnFetch: func(absent int) { p.Meter.Record(handlers.RegionsAbsent, float64(absent)) },
 	}
 	for _, r := range p.Config.RemoteRegions {
@@ -105,6 +105,7 @@ func (p *Parts) regions() *regions.Set {
 			ServiceURLs: []string{r.URL}, ClientName: "registry", RequestTimeout: regions.DefaultTimeout,
 			QuarantineTime: time.Nanosecond, // there is no other server to ask instead
 			Now:            p.Now, Transport: p.transport(r.Name),
+			MaxResponseBytes: int(p.Config.MaxRegion),
 		})
 		if err != nil {
 			p.Log.Error("region left out", "region", r.Name, "error", err)

@@ -48,7 +48,7 @@ func newServer(t *testing.T) *server {
 	})
 	web := httptest.NewServer(handler)
 	t.Cleanup(web.Close)
-	peer, err := migration.NewPeer(web.URL + "/eureka")
+	peer, err := migration.NewPeer(web.URL+"/eureka", 0)
 	require.NoError(t, err)
 	s.Peer = peer
 	return s
@@ -233,7 +233,7 @@ func TestPeerSendsCredentials(t *testing.T) {
 		http.Error(w, "no", http.StatusForbidden)
 	}))
 	defer web.Close()
-	peer, err := migration.NewPeer(strings.Replace(web.URL, "//", "//peer:secret%20word@", 1) + "/eureka/")
+	peer, err := migration.NewPeer(strings.Replace(web.URL, "//", "//peer:secret%20word@", 1)+"/eureka/", 0)
 	require.NoError(t, err)
 	_, err = peer.Replicate(t.Context(), []wire.ReplicationItem{{App: "A", ID: "a", Action: registry.ActionHeartbeat}})
 	require.ErrorContains(t, err, "403")
@@ -242,7 +242,7 @@ func TestPeerSendsCredentials(t *testing.T) {
 	require.Error(t, err)
 	assert.NotContains(t, err.Error(), "secret")
 	for _, wrong := range []string{"", "localhost:8761", "ftp://x/", "http://"} {
-		_, err := migration.NewPeer(wrong)
+		_, err := migration.NewPeer(wrong, 0)
 		require.Error(t, err, wrong)
 	}
 }

@@ -81,7 +81,7 @@ func freePort(t *testing.T) string {
 // peerAt waits until a registry answers.
 func peerAt(t *testing.T, port string) *migration.Peer {
 	t.Helper()
-	peer, err := migration.NewPeer("http://127.0.0.1:" + port + "/eureka")
+	peer, err := migration.NewPeer("http://127.0.0.1:"+port+"/eureka", 0)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool { _, err := peer.Applications(t.Context()); return err == nil }, patience, 200*time.Millisecond)
 	return peer
