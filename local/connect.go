@@ -27,6 +27,8 @@ const attemptTimeout = 10 * time.Second
 type backend struct {
 	db      *dynamodb.Client
 	streams *dynamodbstreams.Client
+	// clock follows the engine's when the two differ.
+	clock *store.Clock
 	// created names the tables that were not there before.
 	created []string
 }
@@ -56,12 +58,14 @@ func reach(ctx context.Context, p *process) (*backend, error) {
 		return nil, err
 	}
 	loaded.Logger = sdkLog{p.log}
+	clock := boot.Clock(p.config, p.log, p.meter)
 	b := &backend{
+		clock: clock,
 		db: store.ClientFrom(loaded, where, func(o *dynamodb.Options) {
 			// Engines, on this machine or not, send no checksum, and the SDK
 			// takes that for a wrong one.
 			o.DisableValidateResponseChecksum = !boot.AtAWS(p.config.DynamoDBEndpoint)
-		}),
+		}, clock.Observe),
 		streams: dynamodbstreams.NewFromConfig(loaded, func(o *dynamodbstreams.Options) {
 			if endpoint := streamsEndpoint(p.config); endpoint != "" {
 				o.BaseEndpoint = &endpoint
@@ -118,7 +122,9 @@ func streamsEndpoint(config boot.Config) string {
 
 // parts returns what the handlers are put together from.
 func (b *backend) parts(p *process) *boot.Parts {
-	return p.parts(boot.Tables(b.db, p.config, p.log, p.meter))
+	parts := p.parts(boot.Tables(b.db, p.config, p.log, p.meter))
+	parts.Now = b.clock.Now
+	return parts
 }
 
 // parts returns what the handlers are put together from, on tables of any kind.

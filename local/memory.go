@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/functions/boot"
 	"github.com/eurekaless/registry/local/pump"
 	"github.com/eurekaless/registry/storage"
@@ -42,10 +43,6 @@ func refusesMemory(lookup boot.Lookup) error {
 const (
 	// purgeInterval is how often what is over leaves the tables in memory.
 	purgeInterval = time.Minute
-	// rowGrace is how long rows stay that no reader's window holds any more.
-	rowGrace = 15 * time.Minute
-	// minRowsKept covers the oldest snapshot that readers use.
-	minRowsKept = 75 * time.Minute
 )
 
 // memoryTables returns the parts of a registry whose tables are in this process,
@@ -62,7 +59,7 @@ func memoryTables(p *process) (*boot.Parts, *background, error) {
 	}
 	store := memory.New(memory.Config{
 		TTLGrace: p.config.TTLGrace, OverrideKept: p.config.OverrideKept,
-		RowsKept: max(minRowsKept, p.config.DeltaRetention+rowGrace),
+		RowsKept: delta.Kept(p.config.DeltaRetention),
 	})
 	parts := p.parts(storage.Tables{LeaseTable: store, DeltaTable: store})
 	evict, err := parts.Evict()

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/lease"
 	coreregistry "github.com/eurekaless/registry/core/registry"
@@ -41,9 +42,8 @@ func TestPurgingRunsWithoutPasses(t *testing.T) {
 			require.NoError(t, tables.Register(ctx, registration(key)))
 		}
 		require.NoError(t, tables.Cancel(ctx, cancelled, time.Now()))
-		began := time.Now()
 		rows := func() (actions []eureka.ActionType) {
-			found, err := tables.Deltas(ctx, began.Add(-time.Minute), time.Now())
+			found, err := tables.Deltas(ctx, time.Now().Add(-delta.Kept(0)), time.Now())
 			require.NoError(t, err)
 			for _, r := range found {
 				actions = append(actions, r.Instance.Action)
@@ -52,7 +52,7 @@ func TestPurgingRunsWithoutPasses(t *testing.T) {
 		}
 		assert.Len(t, rows(), 3)
 
-		time.Sleep(minRowsKept - time.Minute)
+		time.Sleep(delta.Kept(0) - time.Minute)
 		assert.Len(t, rows(), 3)
 		time.Sleep(3 * time.Minute)
 		assert.Empty(t, rows())
@@ -61,7 +61,7 @@ func TestPurgingRunsWithoutPasses(t *testing.T) {
 		_, err = tables.Get(ctx, silent)
 		assert.NoError(t, err)
 
-		time.Sleep(24 * time.Hour)
+		time.Sleep(23 * time.Hour)
 		_, err = tables.Get(ctx, silent)
 		assert.ErrorIs(t, err, eureka.ErrLeaseNotFound)
 		assert.Equal(t, []eureka.ActionType{eureka.Deleted}, rows())

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -40,7 +39,7 @@ func newBackground(p *process, b *backend, parts *boot.Parts) (*background, erro
 		Table: p.config.LeaseTable, Tables: b.db, Streams: b.streams,
 		Handler: handle,
 		Filters: []string{store.FilterChange, store.FilterRemoval},
-		Now:     time.Now, Log: p.log,
+		Now:     b.clock.Now, Log: p.log,
 	})
 	if err != nil {
 		return nil, err

@@ -67,14 +67,33 @@ func Function(lookup Lookup, out io.Writer, user User) (*Parts, error) {
 		every = 0
 	}
 	sdk := LambdaConfig(lookup)
-	client := dynamodb.Operations(dynamodb.ClientFrom(sdk, dynamodb.ClientConfig{Endpoint: cfg.DynamoDBEndpoint}))
 	meter := NewMetrics(out, name, every, time.Now)
+	// Lambda keeps its clocks; a difference is told and not corrected, since a
+	// container that is frozen may measure one.
+	clock := Clock(cfg, log, meter)
+	client := dynamodb.Operations(dynamodb.ClientFrom(sdk, dynamodb.ClientConfig{Endpoint: cfg.DynamoDBEndpoint}, clock.Observe))
 	return &Parts{
 		Config: cfg, Log: log, Meter: meter, Now: time.Now,
 		Guard:       secretGuard(cfg, sdk, log),
 		Tables:      Tables(client, cfg, log, meter),
 		Environment: "aws",
 	}, nil
+}
+
+// Clock returns the clock that tells, in a line and a metric, when it differs
+// from the database's by more than the allowance.
+func Clock(cfg Config, log *slog.Logger, meter handlers.Meter) *dynamodb.Clock {
+	return dynamodb.NewClock(dynamodb.ClockConfig{
+		Tolerance: max(cfg.Eviction.ClockAllowance, dynamodb.DefaultTolerance),
+		Differs:   func(offset time.Duration) { meter.Record(handlers.ClockDifference, offset.Abs().Seconds()) },
+		Changed: func(ctx context.Context, offset time.Duration) {
+			if offset == 0 {
+				log.InfoContext(ctx, "clock agrees with the database's again")
+				return
+			}
+			log.WarnContext(ctx, "clock differs from the database's", "behind", offset)
+		},
+	})
 }
 
 // Tables returns the two tables behind a client. Operations that the store

@@ -33,6 +33,7 @@ const (
 	RegistryAge
 	StoreFailures
 	RegionsAbsent
+	ClockDifference
 	metricCount
 )
 
@@ -75,6 +76,7 @@ var definitions = [metricCount]Definition{
 	StreamAge:            {"StreamAge", "Seconds", Max, "age of the oldest record of a batch when its rows were written"},
 	RegistryAge:          {"RegistryAge", "Seconds", Max, "age of the view that a read was answered from"},
 	RegionsAbsent:        {"RegionsAbsent", "Count", Max, "remote regions that could not be read and are left out"},
+	ClockDifference:      {"ClockDifference", "Seconds", Max, "by how much the clock differs from the database's, while that is more than the allowance"},
 	StoreFailures:        {"StoreFailures", "Count", Sum, "operations that the store throttled or failed, after retries"},
 }
 
