@@ -2,6 +2,7 @@ package boot_test
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"net/http"
 	"net/url"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/httpapi"
+	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/functions/boot"
 )
 
@@ -147,5 +149,39 @@ func TestEveryWayInAnswersHeadAndOptions(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// TestOnlyLoadBalancersPassOneMegabyte: a list between 1 MB and 6 MB is 406 with
+// a text that says what to do behind a load balancer, for GET and HEAD, and
+// passes every other way in. One application fits everywhere.
+func TestOnlyLoadBalancersPassOneMegabyte(t *testing.T) {
+	p, store, c := parts(t, boot.Local, nil)
+	rng := rand.New(rand.NewPCG(1, 1))
+	for n := range 3000 { // 4.5 MB as text, 1.2 MB in gzip and base64
+		l := largeLease(n, rng)
+		l.Dirty, l.Updated, l.Registered, l.Renewed = c.now, c.now, c.now, c.now
+		require.NoError(t, store.Register(t.Context(), registry.Registration{Lease: l}))
+	}
+	for form, enter := range entrances(t, p) {
+		for encoding, advice := range map[string]string{"identity": "send Accept-Encoding: gzip", "gzip": "X-Eureka-Accept: compact"} {
+			want := http.StatusOK
+			if strings.HasPrefix(form, "balancer") {
+				want = http.StatusNotAcceptable
+			}
+			for _, method := range []string{http.MethodGet, http.MethodHead} {
+				headers := map[string]string{"Accept": "application/json", "Accept-Encoding": encoding}
+				got, ok := enter(t, call{method: method, path: "/eureka/apps", headers: headers})
+				require.True(t, ok)
+				assert.Equal(t, want, got.status, "%s %s %s", form, method, encoding)
+				if want == http.StatusNotAcceptable && method == http.MethodGet {
+					assert.Less(t, len(got.body), 1000)
+					assert.Contains(t, got.body, advice, form)
+					assert.Contains(t, got.body, "1000000", form)
+				}
+			}
+		}
+		got, _ := enter(t, call{method: http.MethodGet, path: "/eureka/apps/SHOP-00", headers: map[string]string{"Accept": "application/json"}})
+		assert.Equal(t, http.StatusOK, got.status, form)
 	}
 }
