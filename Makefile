@@ -178,6 +178,11 @@ bench: ## Go benchmarks with allocations (PACKAGES=..., TEST_FLAGS='-bench X')
 bench-coldstart: ## each function started 20 times: medians until it is ready and until its first answer, and its package's size
 	go test -run '^$$' -bench ColdStart -benchtime 20x -timeout 60m ./functions
 
+.PHONY: bench-requests
+bench-requests: $(BUILD)/registry ## the most memory that each kind of request costs the process, one and a hundred at once; fails above 256 MiB (BENCH_FLAGS='-run reader')
+	@go build -o $(BUILD)/memory ./local/bench/memory
+	@$(BUILD)/memory -binary $(BUILD)/registry $(BENCH_FLAGS)
+
 # One process each for 1,000 and 10,000 instances.
 .PHONY: bench-http
 bench-http: $(BUILD)/registry ## load over HTTP on the process: rates, times, processor time a request, beside net/http alone

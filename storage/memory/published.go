@@ -26,7 +26,7 @@ const bucketLength = 10 * time.Second
 // is published.
 type deltaTable struct {
 	mu         sync.Mutex
-	buckets    map[int64]map[rowKey]delta.Row
+	buckets    map[int64]map[rowKey]keptRow
 	snapshot   *published.Snapshot
 	statistics published.Statistics
 	claim      published.Claim
@@ -47,9 +47,9 @@ func (s *Store) Put(ctx context.Context, rows []delta.Row) error {
 		r.Instance, r.Written = keptInstance(r.Instance), millis(r.Written)
 		number := bucketOf(r.Written)
 		if s.deltas.buckets[number] == nil {
-			s.deltas.buckets[number] = map[rowKey]delta.Row{}
+			s.deltas.buckets[number] = map[rowKey]keptRow{}
 		}
-		s.deltas.buckets[number][rowKey{r.Sequence, r.Key}] = r
+		s.deltas.buckets[number][rowKey{r.Sequence, r.Key}] = keep(r)
 	}
 	return nil
 }
@@ -90,8 +90,8 @@ func (d *deltaTable) between(since, until time.Time) []delta.Row {
 			continue
 		}
 		for _, r := range rows {
-			if r.Written.After(since) && !r.Written.After(until) {
-				found = append(found, r)
+			if r.row.Written.After(since) && !r.row.Written.After(until) {
+				found = append(found, r.whole())
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func (d *deltaTable) expire(before time.Time) {
 		if number > bucketOf(before) {
 			continue
 		}
-		maps.DeleteFunc(rows, func(_ rowKey, r delta.Row) bool { return r.Written.Before(before) })
+		maps.DeleteFunc(rows, func(_ rowKey, r keptRow) bool { return r.row.Written.Before(before) })
 		if len(rows) == 0 {
 			delete(d.buckets, number)
 		}

@@ -94,7 +94,7 @@ func New(cfg Config) *Store {
 			RowsKept:     cmp.Or(cfg.RowsKept, delta.Kept(0)),
 		},
 		apps:   map[string]*application{},
-		deltas: deltaTable{buckets: map[int64]map[rowKey]delta.Row{}},
+		deltas: deltaTable{buckets: map[int64]map[rowKey]keptRow{}},
 	}
 }
 

@@ -89,7 +89,7 @@ func registrations() []byte {
 		}
 		id := fmt.Sprintf("peer-%d", n)
 		fmt.Fprintf(&b, `{"appName":"SHOP","id":"%s","action":"Register","instanceInfo":%s}`, id,
-			instanceJSON(id, entries(250)))
+			instanceJSON(id, entries(200)))
 	}
 	b.WriteString(`]}`)
 	return b.Bytes()

@@ -181,7 +181,7 @@ func services() []kind {
 			zipped([]byte(`{"instance":`+instanceJSON("shop-1", `"more":"`+strings.Repeat("x", 1_000_000)+`"`)+`}`)), "Content-Type", mediaJSON, "Content-Encoding", "gzip"),
 		send(service, "a body of a gigabyte in gzip", http.MethodPost, "/eureka/apps/SHOP", gigabyte(), "Content-Type", mediaJSON, "Content-Encoding", "gzip"),
 		{who: "service", what: "metadata in a long query", prepare: fatRegistry, request: func(n int) request {
-			return request{method: http.MethodPut, path: fmt.Sprintf("/eureka/apps/SHOP/fat-%d/metadata?%s", n%fatInstances, strings.Repeat("a=b&", 2500)), user: service}
+			return request{method: http.MethodPut, path: fmt.Sprintf("/eureka/apps/SHOP/fat-%d/metadata?%s", n%fatInstances, manyParameters()), user: service}
 		}},
 		{who: "service", what: "status", prepare: fatRegistry, request: func(n int) request {
 			return request{method: http.MethodPut, path: fmt.Sprintf("/eureka/apps/SHOP/fat-%d/status?value=DOWN", n%fatInstances), user: service}
@@ -219,7 +219,7 @@ func peers() []kind {
 		k.prepare = fatRegistry
 		out = append(out, k)
 	}
-	form := send(peer, "form of the dashboard", http.MethodPost, "/action", fill("a=b", "&a=b", ""),
+	form := send(peer, "form of the dashboard", http.MethodPost, "/action", fill("a=b", "&%d=b", ""),
 		"Content-Type", "application/x-www-form-urlencoded", "Sec-Fetch-Site", "same-origin")
 	return append(out, form)
 }
@@ -239,4 +239,13 @@ func fatRegistry(ctx context.Context, p *process) error {
 		}
 	}
 	return nil
+}
+
+// manyParameters is a query of as many parameters as fit.
+func manyParameters() string {
+	var b strings.Builder
+	for n := 0; b.Len() < 10_000; n++ {
+		fmt.Fprintf(&b, "%d=&", n)
+	}
+	return b.String()
 }
