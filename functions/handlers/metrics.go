@@ -63,7 +63,7 @@ type Definition struct {
 var definitions = [metricCount]Definition{
 	Leases:               {"Leases", "Count", Last, "leases that an eviction pass found"},
 	LeasesExpected:       {"LeasesExpected", "Count", Last, "leases that ought to renew"},
-	LeasesSeen:           {"LeasesSeen", "Count", Last, "leases that did renew within twice their interval"},
+	LeasesSeen:           {"LeasesSeen", "Count", Last, "leases that renew as the living do"},
 	SelfPreservation:     {"SelfPreservation", "Count", Last, "1 while evictions are held back, else 0"},
 	LeasesExpired:        {"LeasesExpired", "Count", Last, "leases that had ended at a pass, evicted or not"},
 	LeasesEvicted:        {"LeasesEvicted", "Count", Sum, "leases that were evicted"},
