@@ -11,12 +11,12 @@ import (
 	"github.com/eurekaless/registry/core/published"
 )
 
-// publishRecent adds the registrations and cancellations among the rows to the
+// publishRecent adds the registrations, cancellations and changes among the rows to the
 // published ones, and writes them only when that changes them. Rows that an
 // earlier pass has seen add nothing, so windows may overlap.
 func (r *Runner) publishRecent(ctx context.Context, rows []delta.Row) error {
-	registered, cancelled := events(rows)
-	if len(registered) == 0 && len(cancelled) == 0 {
+	found := events(rows)
+	if len(found.Registered) == 0 && len(found.Cancelled) == 0 && len(found.Changed) == 0 {
 		return nil
 	}
 	before, err := r.cfg.Publications.Recent(ctx)
@@ -24,31 +24,52 @@ func (r *Runner) publishRecent(ctx context.Context, rows []delta.Row) error {
 		return fmt.Errorf("read them: %w", err)
 	}
 	after := published.Recent{
-		Registered: merge(before.Registered, registered),
-		Cancelled:  merge(before.Cancelled, cancelled),
+		Registered: merge(before.Registered, found.Registered),
+		Cancelled:  merge(before.Cancelled, found.Cancelled),
+		Changed:    merge(before.Changed, found.Changed),
 	}
 	if slices.EqualFunc(before.Registered, after.Registered, sameEvent) &&
-		slices.EqualFunc(before.Cancelled, after.Cancelled, sameEvent) {
+		slices.EqualFunc(before.Cancelled, after.Cancelled, sameEvent) &&
+		slices.EqualFunc(before.Changed, after.Changed, sameEvent) {
 		return nil
 	}
 	return r.cfg.Publications.PutRecent(ctx, after)
 }
 
-// events returns what the rows tell of registrations, and of cancellations,
-// evictions and removals. A change of metadata is ADDED too, as a registration
-// is, but later than that.
-func events(rows []delta.Row) (registered, cancelled []published.Event) {
+// events returns what the rows tell of registrations; of cancellations,
+// evictions and removals; and of changes of status. A change of metadata is ADDED
+// too, as a registration is, but later than that.
+func events(rows []delta.Row) published.Recent {
+	var found published.Recent
 	for i := range rows {
 		row := &rows[i]
 		lease := row.Instance.Lease
 		switch {
 		case row.Deleted():
-			cancelled = append(cancelled, published.Event{Time: lease.Evicted, Key: row.Key})
+			found.Cancelled = append(found.Cancelled, published.Event{Time: lease.Evicted, Key: row.Key, What: end(lease)})
 		case row.Instance.Action == eureka.Added && row.Instance.LastUpdated.Equal(lease.Registered):
-			registered = append(registered, published.Event{Time: lease.Registered, Key: row.Key})
+			found.Registered = append(found.Registered, published.Event{Time: lease.Registered, Key: row.Key, What: "registered"})
+		case row.Instance.Action == eureka.Modified:
+			found.Changed = append(found.Changed, published.Event{Time: row.Instance.LastUpdated, Key: row.Key, What: change(row.Instance)})
 		}
 	}
-	return registered, cancelled
+	return found
+}
+
+// end says how a lease ended: one that had not run out was cancelled.
+func end(lease eureka.LeaseInfo) string {
+	if lease.Evicted.Before(lease.LastRenewed.Add(lease.Duration)) {
+		return "cancelled"
+	}
+	return "evicted"
+}
+
+// change says what a change of status was.
+func change(i *eureka.InstanceInfo) string {
+	if i.OverriddenStatus == "" || i.OverriddenStatus == eureka.Unknown {
+		return "override removed, " + string(i.Status)
+	}
+	return "overridden, " + string(i.OverriddenStatus)
 }
 
 // merge returns the last events of both lists, each once, newest first.

@@ -14,9 +14,9 @@ import (
 	"github.com/eurekaless/registry/core/published"
 )
 
-// TestRecent: registrations on one side, cancellations, evictions and removals
-// on the other, each once and at its own time, newest first; changes of status
-// and metadata are on neither.
+// TestRecent: registrations, cancellations with evictions and removals, and
+// changes of status, each once, at its own time and with what happened, newest
+// first; changes of metadata are in none. (Case H41.)
 func TestRecent(t *testing.T) {
 	tables := newTables()
 	runner := tables.runner(t, nil)
@@ -28,6 +28,7 @@ func TestRecent(t *testing.T) {
 	registered := tables.clock()
 	tables.advance(time.Second)
 	tables.setStatus(shop1, eureka.Down)
+	overridden := tables.clock()
 	tables.advance(time.Second)
 	tables.register(shop1, func(l *lease.Lease) { l.Registered = registered }) // as a change of metadata
 	tables.advance(time.Second)
@@ -40,8 +41,11 @@ func TestRecent(t *testing.T) {
 	tables.minutes(t, runner, 1)
 	evicted := tables.clock()
 	want := published.Recent{
-		Registered: []published.Event{{Time: again, Key: shop1}, {Time: registered, Key: shop1}, {Time: epoch, Key: dying}},
-		Cancelled:  []published.Event{{Time: evicted, Key: dying}, {Time: cancelled, Key: shop1}},
+		Registered: []published.Event{
+			{Time: again, Key: shop1, What: "registered"}, {Time: registered, Key: shop1, What: "registered"}, {Time: epoch, Key: dying, What: "registered"},
+		},
+		Cancelled: []published.Event{{Time: evicted, Key: dying, What: "evicted"}, {Time: cancelled, Key: shop1, What: "cancelled"}},
+		Changed:   []published.Event{{Time: overridden, Key: shop1, What: "overridden, DOWN"}},
 	}
 	require.Equal(t, want, tables.recent)
 	require.Equal(t, 2, tables.recentPuts)
@@ -53,7 +57,7 @@ func TestRecent(t *testing.T) {
 	l, _ := tables.lease(shop1)
 	tables.remove(shop1)
 	tables.minutes(t, runner, 1)
-	want.Cancelled = append([]published.Event{{Time: l.End(), Key: shop1}}, want.Cancelled...)
+	want.Cancelled = append([]published.Event{{Time: l.End(), Key: shop1, What: "evicted"}}, want.Cancelled...)
 	assert.Equal(t, want, tables.recent)
 
 	tables.minutes(t, runner, 5)

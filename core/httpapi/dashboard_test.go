@@ -210,13 +210,18 @@ func TestPagesForPeople(t *testing.T) {
 		Pass: now, Leases: 20, Expected: 20, Seen: 3, Threshold: 17, SelfPreservation: true, Enabled: true, HashCode: "UP_20_",
 	}))
 	require.NoError(t, s.store.PutRecent(t.Context(), published.Recent{
-		Cancelled: []published.Event{{Time: now, Key: eureka.NewKey("SHOP", "<b>shop-1</b>")}},
+		Cancelled: []published.Event{{Time: now, Key: eureka.NewKey("SHOP", "<b>shop-1</b>"), What: "evicted"}},
+		Changed:   []published.Event{{Time: now, Key: eureka.NewKey("SHOP", "shop-2"), What: "overridden, DOWN"}},
 	}))
 	for _, path := range []string{"/", "/status"} {
 		assert.Contains(t, s.browse(path), "Only 3 of 20 leases that should have renewed did", path)
 	}
 	recent := s.browse("/eureka/lastn")
 	assert.Contains(t, recent, "&lt;b&gt;shop-1&lt;/b&gt;")
+	for _, what := range []string{"evicted", "overridden, DOWN"} {
+		assert.Contains(t, recent, `<span class="what">`+what+`</span>`, "the page says what happened")
+		assert.Contains(t, s.do("GET", "/lastn", "").Body.String(), `"what": "`+what+`"`)
+	}
 	assert.Contains(t, recent, `href="./?app=SHOP&amp;id=%3cb%3eshop-1%3c%2fb%3e"`)
 	assert.Contains(t, s.do("GET", "/status", "", "Accept", "*/*").Header().Get("Content-Type"), "json")
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/eurekaless/registry/core/eureka"
@@ -73,7 +74,7 @@ func (h *Handler) writeError(w http.ResponseWriter, r *http.Request, t target, e
 		w.Header().Set("WWW-Authenticate", `Basic realm="eureka", charset="UTF-8"`)
 		w.Header().Set("Cache-Control", "no-store")
 	}
-	if wordless(status, r.Method, t) {
+	if wordless(status, r, t) {
 		w.WriteHeader(status)
 		return
 	}
@@ -84,16 +85,23 @@ func (h *Handler) writeError(w http.ResponseWriter, r *http.Request, t target, e
 // answers a heartbeat or a fetch whatever its status, and fail on a document:
 // after a heartbeat's 404 they would never register again (TestH6), and instead
 // of a status that refuses them they would tell of a document that they cannot
-// read (TestRefusalsThatJavaDecodes).
-func wordless(status int, method string, t target) bool {
-	heartbeat := t.resource == resourceInstance && method == http.MethodPut
+// read (TestRefusalsThatJavaDecodes). Java clients name the type of document that
+// they want; who does not, as a person with curl, is told why.
+func wordless(status int, r *http.Request, t target) bool {
+	heartbeat := t.resource == resourceInstance && r.Method == http.MethodPut
 	switch status {
 	case http.StatusNotFound:
 		return heartbeat
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests:
-		return heartbeat || method == http.MethodGet && !t.page()
+		return heartbeat || r.Method == http.MethodGet && !t.page() && namesDocument(r)
 	}
 	return false
+}
+
+// namesDocument reports whether Accept names JSON or XML, and no page.
+func namesDocument(r *http.Request) bool {
+	accept := strings.ToLower(strings.Join(r.Header.Values("Accept"), ","))
+	return !strings.Contains(accept, "html") && (strings.Contains(accept, "json") || strings.Contains(accept, "xml"))
 }
 
 // message is what an error's body says. A fault of the server shows nothing of

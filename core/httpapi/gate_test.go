@@ -147,6 +147,24 @@ func TestRefusalsThatJavaDecodes(t *testing.T) {
 	}
 }
 
+// TestRefusalsSayWhy: to whoever names no document, GET and POST alike. (Case
+// H41.)
+func TestRefusalsSayWhy(t *testing.T) {
+	for _, refusal := range []error{eureka.ErrUnauthenticated, eureka.ErrForbidden, &eureka.RateLimitedError{}} {
+		s, _ := gated(t, refusal)
+		post := s.do("POST", "/eureka/apps/SHOP", "{}", "Accept", "*/*")
+		for _, accept := range []string{"*/*", "", "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8", "text/plain"} {
+			got := s.do("GET", "/eureka/apps", "", "Accept", accept)
+			assert.Equal(t, post.Code, got.Code)
+			assert.Equal(t, "application/json", got.Header().Get("Content-Type"), accept)
+			assert.Equal(t, post.Body.String(), got.Body.String(), accept)
+		}
+		for _, accept := range []string{"application/json", "application/xml", "application/json, application/*+json"} {
+			assert.Empty(t, s.do("GET", "/eureka/apps", "", "Accept", accept).Body.String(), accept)
+		}
+	}
+}
+
 // TestLimiter: it is asked after the gate, and not about what is open.
 func TestLimiter(t *testing.T) {
 	gate, limiter := &scripted{}, &scripted{err: &eureka.RateLimitedError{}}

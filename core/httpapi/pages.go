@@ -87,12 +87,14 @@ type recentDocument struct {
 	XMLName    xml.Name      `json:"-" xml:"lastN"`
 	Registered []recentEvent `json:"registered" xml:"registered>lease"`
 	Cancelled  []recentEvent `json:"cancelled" xml:"cancelled>lease"`
+	Changed    []recentEvent `json:"changed" xml:"changed>lease"`
 }
 
 type recentEvent struct {
 	Time string `json:"time" xml:"time"`
 	App  string `json:"app" xml:"app"`
 	ID   string `json:"instanceId" xml:"instanceId"`
+	What string `json:"what,omitempty" xml:"what,omitempty"`
 }
 
 // lastN answers GET /lastn: the last registrations and cancellations.
@@ -108,14 +110,14 @@ func (h *Handler) lastN(w http.ResponseWriter, r *http.Request, _ target) error 
 		return h.recentPage(w, r, recent)
 	}
 	return writeDocument(w, r, http.StatusOK, recentDocument{
-		Registered: recentEvents(recent.Registered), Cancelled: recentEvents(recent.Cancelled),
+		Registered: recentEvents(recent.Registered), Cancelled: recentEvents(recent.Cancelled), Changed: recentEvents(recent.Changed),
 	})
 }
 
 func recentEvents(events []published.Event) []recentEvent {
 	out := make([]recentEvent, len(events))
 	for i, e := range events {
-		out[i] = recentEvent{Time: formatTime(e.Time), App: e.Key.App, ID: e.Key.ID}
+		out[i] = recentEvent{Time: formatTime(e.Time), App: e.Key.App, ID: e.Key.ID, What: e.What}
 	}
 	return out
 }

@@ -87,18 +87,21 @@ func (c Claim) Conflicts(stored Claim) bool {
 // statistics stay small while a whole large registry is silent.
 const HeldLimit = 1000
 
-// Recent is the last registrations and cancellations, newest first, at most
-// [RecentLimit] of each.
+// Recent is the last registrations, cancellations and evictions, and changes of
+// status, newest first, at most [RecentLimit] of each.
 type Recent struct {
 	Registered []Event
 	Cancelled  []Event
+	Changed    []Event `json:",omitempty"`
 }
 
 // RecentLimit is the length of each list of [Recent], as on the stock server.
 const RecentLimit = 1000
 
-// Event is one registration, cancellation or eviction.
+// Event is one registration, cancellation, eviction or change of status.
 type Event struct {
 	Time time.Time
 	Key  eureka.Key
+	// What happened, in words; empty in events of before there was this field.
+	What string `json:",omitempty"`
 }

@@ -141,7 +141,9 @@ func (s *Store) Recent(ctx context.Context) (published.Recent, error) {
 // PutRecent implements [eviction.Publications]: a write unit for each KB, about
 // forty when both lists are full.
 func (s *Store) PutRecent(ctx context.Context, recent published.Recent) error {
-	return putJSON(ctx, s, docRecent, published.Recent{Registered: eventsToMillis(recent.Registered), Cancelled: eventsToMillis(recent.Cancelled)})
+	return putJSON(ctx, s, docRecent, published.Recent{
+		Registered: eventsToMillis(recent.Registered), Cancelled: eventsToMillis(recent.Cancelled), Changed: eventsToMillis(recent.Changed),
+	})
 }
 
 // toMillis returns a time as it is stored everywhere else.
@@ -150,7 +152,7 @@ func toMillis(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond)
 func eventsToMillis(events []published.Event) []published.Event {
 	out := make([]published.Event, len(events))
 	for i, e := range events {
-		out[i] = published.Event{Time: toMillis(e.Time), Key: e.Key}
+		out[i] = published.Event{Time: toMillis(e.Time), Key: e.Key, What: e.What}
 	}
 	return out
 }

@@ -192,6 +192,7 @@ func (s *Store) Recent(ctx context.Context) (published.Recent, error) {
 	return published.Recent{
 		Registered: slices.Clone(s.deltas.recent.Registered),
 		Cancelled:  slices.Clone(s.deltas.recent.Cancelled),
+		Changed:    slices.Clone(s.deltas.recent.Changed),
 	}, nil
 }
 
@@ -202,7 +203,7 @@ func (s *Store) PutRecent(ctx context.Context, recent published.Recent) error {
 	}
 	s.deltas.mu.Lock()
 	defer s.deltas.mu.Unlock()
-	s.deltas.recent = published.Recent{Registered: keptEvents(recent.Registered), Cancelled: keptEvents(recent.Cancelled)}
+	s.deltas.recent = published.Recent{Registered: keptEvents(recent.Registered), Cancelled: keptEvents(recent.Cancelled), Changed: keptEvents(recent.Changed)}
 	return nil
 }
 

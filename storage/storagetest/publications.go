@@ -335,13 +335,14 @@ func (f *fixture) requireRecent(t *testing.T, want published.Recent) {
 	require.NoError(t, err)
 	require.Equal(t, canonicalEvents(want.Registered), canonicalEvents(got.Registered))
 	require.Equal(t, canonicalEvents(want.Cancelled), canonicalEvents(got.Cancelled))
+	require.Equal(t, canonicalEvents(want.Changed), canonicalEvents(got.Changed))
 }
 
 // events returns so many, newest first, the last two at the same time.
 func (f *fixture) events(n int, id func(i int) string) []published.Event {
 	var events []published.Event
 	for i := range n {
-		events = append(events, published.Event{Time: f.after(-min(i, n-2)), Key: f.key(id(i))})
+		events = append(events, published.Event{Time: f.after(-min(i, n-2)), Key: f.key(id(i)), What: "overridden, OUT_OF_SERVICE"})
 	}
 	return events
 }
@@ -354,7 +355,7 @@ func recentKeepsOrder(t *testing.T, f *fixture) {
 	f.requireRecent(t, published.Recent{Registered: odd[3:]})
 	// One instance may appear more than once.
 	again := f.events(5, func(int) string { return "again" })
-	f.requireRecent(t, published.Recent{Registered: again, Cancelled: again})
+	f.requireRecent(t, published.Recent{Registered: again, Cancelled: again, Changed: again})
 	f.requireRecent(t, published.Recent{})
 }
 
@@ -365,6 +366,7 @@ func recentLarge(t *testing.T, f *fixture) {
 		f.requireRecent(t, published.Recent{
 			Registered: f.events(published.RecentLimit, id),
 			Cancelled:  f.events(published.RecentLimit, id),
+			Changed:    f.events(published.RecentLimit, id),
 		})
 	}
 }
