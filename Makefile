@@ -222,13 +222,16 @@ edge: ## 1,000 readers in 30 s behind a real nginx, with views of the default in
 	REGISTRY_TEST_EDGE=30s go test -count=1 -v -run TestEdge ./local/edge
 
 .PHONY: cost
-cost: ## what the registry costs a month on AWS, as the README shows it
+cost: ## what the registry costs a month on AWS, as local/cost/README.md shows it
 	@go run ./local/cost
 
 # Takes minutes; the tests hold the figures by a shorter time.
 .PHONY: cost-measure
 cost-measure: $(DYNOXIDE) ## measure anew what an hour consumes, for make cost
-	REGISTRY_TEST_DYNOXIDE=$(abspath $(DYNOXIDE)) go test -count 1 -run TestHour ./local/cost -args -minutes 60 -update
+	@for instances in 100 1000 10000; do \
+	  REGISTRY_TEST_DYNOXIDE=$(abspath $(DYNOXIDE)) go test -count 1 -timeout 30m -run TestHour ./local/cost -args -minutes 60 -instances $$instances -update; \
+	done
+	REGISTRY_TEST_DYNOXIDE=$(abspath $(DYNOXIDE)) go test -count 1 -run TestRenewalWrites ./local/cost -args -minutes 60 -update
 
 # `sam build` runs the same rules.
 .PHONY: build

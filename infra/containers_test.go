@@ -1,9 +1,11 @@
 package infra_test
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -86,4 +88,26 @@ func TestContainersSettings(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, boot.AtAWS(cfg.DynamoDBEndpoint))
 	assert.False(t, cfg.Background, "the main stack's functions do it")
+}
+
+// TestMachinesSettings: the settings that the page gives a machine are ones
+// that the process starts with.
+func TestMachinesSettings(t *testing.T) {
+	page, err := os.ReadFile("CONTAINERS.md")
+	require.NoError(t, err)
+	_, block, ok := strings.Cut(string(page), "```ini\nAWS_REGION")
+	require.True(t, ok)
+	block, _, _ = strings.Cut("AWS_REGION"+block, "```")
+	variables := map[string]string{}
+	for line := range strings.Lines(block) {
+		name, value, ok := strings.Cut(strings.TrimSpace(line), "=")
+		require.True(t, ok, line)
+		variables[name] = value
+	}
+	cfg, err := boot.Load(func(name string) (string, bool) { value, ok := variables[name]; return value, ok }, boot.Local)
+	require.NoError(t, err)
+	assert.False(t, cfg.Background)
+	assert.False(t, cfg.Anonymous)
+	assert.Equal(t, 75*time.Second, cfg.RenewalWriteInterval)
+	assert.Empty(t, boot.Unread(strings.Split(strings.TrimSpace(block), "\n"), boot.Local))
 }
