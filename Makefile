@@ -48,6 +48,21 @@ run-dynamodb-local: $(BUILD)/registry ## the same on DynamoDB Local, which it st
 	for try in $$(seq 60); do (answers) 2>/dev/null && exit; sleep 0.5; done; echo 'DynamoDB Local does not answer' >&2; exit 1
 	@AWS_ENDPOINT_URL_DYNAMODB=$(DYNAMODB_LOCAL) exec $(BUILD)/registry serve
 
+IMAGE ?= eureka-registry
+IMAGE_ARCHITECTURES ?= amd64 arm64
+VERSION = $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# Debian's and Alpine's place, then Fedora's.
+CA_CERTIFICATES ?= $(firstword $(wildcard /etc/ssl/certs/ca-certificates.crt /etc/pki/tls/certs/ca-bundle.crt /etc/ssl/cert.pem))
+.PHONY: image
+image: ## container images IMAGE:latest-amd64 and -arm64 from scratch, 127.0.0.1:8761 by `docker run` as README.md says (needs Docker)
+	@[ -n '$(CA_CERTIFICATES)' ] || { echo 'make image: no CA certificates found, name a file by CA_CERTIFICATES' >&2; exit 1; }
+	@mkdir -p $(BUILD)/image && cp $(CA_CERTIFICATES) $(BUILD)/image/ca-certificates.crt
+	@for architecture in $(IMAGE_ARCHITECTURES); do \
+	  CGO_ENABLED=0 GOOS=linux GOARCH=$$architecture go build -trimpath -ldflags '-s -w' -o $(BUILD)/image/registry-$$architecture ./local; \
+	  docker build --quiet --no-cache --platform linux/$$architecture --build-arg TARGETARCH=$$architecture --build-arg VERSION=$(VERSION) \
+	    --tag $(IMAGE):latest-$$architecture --file local/image/Dockerfile $(BUILD)/image; \
+	done
+
 # Always asked for: Go itself knows whether there is something to build.
 .PHONY: $(BUILD)/registry
 $(BUILD)/registry:

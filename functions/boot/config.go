@@ -142,7 +142,7 @@ func Load(lookup Lookup, user User) (Config, error) {
 		cfg.Anonymous = Loopback(cfg.Listen) && cfg.CredentialsFile+cfg.CredentialsSecret == ""
 		cfg.AnonymousByDefault = cfg.Anonymous
 	}
-	if asked, _ := lookup("REGISTRY_BACKGROUND"); asked == "" {
+	if asked, _ := lookup("REGISTRY_BACKGROUND"); user == Local && asked == "" {
 		cfg.Background = !AtAWS(cfg.DynamoDBEndpoint)
 	}
 	faults = append(faults, cfg.check(user)...)
