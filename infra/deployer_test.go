@@ -46,3 +46,23 @@ func TestDeployerMayCreateEverything(t *testing.T) {
 		assert.True(t, granted[prefix], "nobody may create %s, %s", name, kind)
 	}
 }
+
+// TestSkippedChecksHaveReasons: each check that checkov skips has its reason above
+// it.
+func TestSkippedChecksHaveReasons(t *testing.T) {
+	config, err := os.ReadFile("../.checkov.yaml")
+	require.NoError(t, err)
+	_, skips, found := strings.Cut(string(config), "skip-check:\n")
+	require.True(t, found)
+	reason, checks := "", 0
+	for line := range strings.Lines(skips) {
+		if comment, ok := strings.CutPrefix(strings.TrimSpace(line), "#"); ok {
+			reason += comment
+			continue
+		}
+		checks++
+		assert.Greater(t, len(reason), 60, line)
+		reason = ""
+	}
+	assert.Positive(t, checks)
+}
