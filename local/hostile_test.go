@@ -13,6 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -23,6 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/discovery"
+	"github.com/eurekaless/registry/core/fulltest"
 )
 
 // hostileMemory is the most resident memory that a hostile registry may cost
@@ -146,8 +148,9 @@ func zipped(body []byte) []byte {
 
 func skipUnlessHostile(t *testing.T) {
 	t.Helper()
-	if os.Getenv("REGISTRY_TEST_REQUIRE_ALL") != "1" && os.Getenv("REGISTRY_TEST_HOSTILE") != "1" {
-		t.Skip("SKIPPED: takes a minute; REGISTRY_TEST_HOSTILE=1 runs it")
+	fulltest.Only(t, "processes that read hostile lists, for a minute")
+	if runtime.GOOS != "linux" {
+		t.Skip("SKIPPED: reads /proc")
 	}
 	if raceDetector {
 		t.Skip("SKIPPED: the race detector takes memory of its own")

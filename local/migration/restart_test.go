@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"os"
 	"testing"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/eurekaless/registry/core/discovery"
 	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/fulltest"
 	"github.com/eurekaless/registry/local/migration"
 )
 
@@ -51,9 +51,7 @@ func vanish(c *discovery.Client) {
 // server three times while `import --every` mirrors it and clients move over:
 // nobody is missing at the target. A cancel at the source still arrives.
 func TestReferenceServerRestartsUnderImport(t *testing.T) {
-	if os.Getenv("REGISTRY_TEST_REQUIRE_ALL") != "1" && os.Getenv("REGISTRY_TEST_MIGRATION") != "1" {
-		t.Skip("SKIPPED: takes minutes; REGISTRY_TEST_MIGRATION=1 runs it")
-	}
+	fulltest.Only(t, "a server in Java, for a minute and more")
 	ctx := t.Context()
 	ownPort := freePort(t)
 	own := startRegistry(t, ownPort)
