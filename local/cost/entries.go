@@ -30,7 +30,7 @@ func entries() []entry {
 			return functions(p, f, writes, p.Assumed.WriteGB) + httpAPI(p, f)
 		}},
 		{"`url`", lambda, func(p *prices, f fleet, writes float64) float64 {
-			return functions(p, f, writes, p.Assumed.ApiGB)
+			return functions(p, f, writes, p.Assumed.APIGB)
 		}},
 		{"`alb`, clients keep connections", lambda, func(p *prices, f fleet, writes float64) float64 {
 			return functions(p, f, writes, p.Assumed.WriteGB) + loadBalancer(p, f, true)

@@ -29,7 +29,7 @@ func simple() (*prices, *measured) {
 	p.LoadBalancer.Hour, p.LoadBalancer.CapacityUnitHour = 1, 2
 	p.LoadBalancer.NewConnections, p.LoadBalancer.ActiveConnections, p.LoadBalancer.LambdaGB = 25, 3000, 0.4
 	p.EC2.T4gNanoHour, p.EC2.VolumeGB, p.EC2.VolumeGBMonth = 0.5, 8, 0.25
-	p.Assumed.WriteGB, p.Assumed.ApiGB, p.Assumed.WriteSeconds, p.Assumed.WriteFromMemorySeconds = 1, 2, 0.1, 0.05
+	p.Assumed.WriteGB, p.Assumed.APIGB, p.Assumed.WriteSeconds, p.Assumed.WriteFromMemorySeconds = 1, 2, 0.1, 0.05
 	p.Assumed.ReadGB, p.Assumed.ReadSeconds = 1, 0.1
 	p.Assumed.EvictGB, p.Assumed.EvictSeconds, p.Assumed.StreamGB, p.Assumed.StreamSeconds = 1, 1, 1, 1
 	p.Assumed.HeartbeatKB, p.Assumed.ReadKB = 10, 10

@@ -45,8 +45,8 @@ type assumed struct {
 	// Memory in GB and billed duration in seconds of an invocation.
 	WriteGB, WriteSeconds, WriteFromMemorySeconds float64
 	ReadGB, ReadSeconds                           float64
-	// ApiGB is the memory of the api function, which serves both.
-	ApiGB                                      float64
+	// APIGB is the memory of the api function, which serves both.
+	APIGB                                      float64
 	EvictGB, EvictSeconds, EvictSecondsPer1000 float64
 	StreamGB, StreamSeconds                    float64
 	// Bytes of a request and its response, with headers.

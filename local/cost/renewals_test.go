@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/storage/dynamodb/enginetest"
 )
 
 // way is how heartbeats reach the table.
@@ -75,6 +76,7 @@ func (h *hour) heartbeatsThrough(w way, interval time.Duration) float64 {
 // TestRenewalWrites measures what heartbeats cost with and without writing
 // every one of them, and holds measured.json to it.
 func TestRenewalWrites(t *testing.T) {
+	enginetest.DynoxideBinary(t) // skips, rather than each of the subtests
 	var got []renewalWrites
 	for _, interval := range []time.Duration{0, 75 * time.Second} {
 		for _, w := range ways {
