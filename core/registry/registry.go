@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/eurekaless/registry/core/eureka"
@@ -55,6 +56,7 @@ type Config struct {
 // Registry changes leases. It holds no state but the renewals that it wrote
 // lately, and is safe for concurrent use.
 type Registry struct {
+	cancels      cancels
 	store        Store
 	quiet        *quietStore // nil: every heartbeat is written
 	now          func() time.Time
@@ -325,13 +327,38 @@ func (r *Registry) renewReplicated(ctx context.Context, key eureka.Key, dirty ti
 func (r *Registry) Cancel(ctx context.Context, key eureka.Key) error {
 	now := r.clock()
 	found, err := failedCondition(r.store.Cancel(ctx, key, now))
-	if found != nil && !cancelledAt(found.Stored, now) {
+	if found != nil && (!cancelledAt(found.Stored, now) || r.cancels.has(key, now)) {
 		err = eureka.ErrLeaseNotFound
 	}
 	if err != nil {
 		return fmt.Errorf("cancel %s: %w", key, err)
 	}
+	r.cancels.add(key, now)
 	return nil
+}
+
+// cancels are those of the last millisecond that succeeded here, since two of
+// one key that follow each other so fast leave the same tombstone: the second
+// one must not take it for its own (TestCancelTwiceInAMillisecond).
+type cancels struct {
+	mu   sync.Mutex
+	at   time.Time
+	keys map[eureka.Key]bool
+}
+
+func (c *cancels) add(key eureka.Key, at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.at.Equal(at) {
+		c.at, c.keys = at, map[eureka.Key]bool{}
+	}
+	c.keys[key] = true
+}
+
+func (c *cancels) has(key eureka.Key, at time.Time) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.at.Equal(at) && c.keys[key]
 }
 
 // cancelledAt reports whether the tombstone is the one that this request

@@ -320,7 +320,7 @@ func TestLostAnswers(t *testing.T) {
 	assert.Equal(t, eureka.Unknown, f.read().OverriddenStatus)
 	require.NoError(t, f.AddMetadata(ctx, key, map[string]string{"a": "1"}))
 	require.NoError(t, f.Cancel(ctx, key))
-	assert.ErrorIs(t, f.Cancel(ctx, key), nil, "the same moment's cancel is the same cancel")
+	assert.ErrorIs(t, f.Cancel(ctx, key), eureka.ErrLeaseNotFound, "another request's cancel of the same moment is another cancel")
 }
 
 // TestRivals: another writer acts between the read and the write.
@@ -426,4 +426,15 @@ func TestReplicateShowsTheLastState(t *testing.T) {
 	require.NotNil(t, got[0].Newer)
 	assert.Equal(t, f.read(), got[0].Newer)
 	assert.Equal(t, eureka.OutOfService, got[0].Newer.Status)
+}
+
+// TestCancelTwiceInAMillisecond: the second cancel finds no lease, though the
+// tombstone has its very time.
+func TestCancelTwiceInAMillisecond(t *testing.T) {
+	f := newFixture(t)
+	f.register(eureka.Up, 0)
+	require.NoError(t, f.Cancel(t.Context(), key))
+	assert.ErrorIs(t, f.Cancel(t.Context(), key), eureka.ErrLeaseNotFound)
+	f.register(eureka.Up, 1)
+	assert.NoError(t, f.Cancel(t.Context(), key), "and a new registration is cancelled")
 }
