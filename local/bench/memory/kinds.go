@@ -22,6 +22,9 @@ type kind struct {
 	prepare func(ctx context.Context, p *process) error
 	// environment are settings that are not the defaults.
 	environment []string
+	// told says that the row is printed, but that the limit, which is for the
+	// defaults, is not for it.
+	told bool
 }
 
 // String returns who and what.
@@ -167,7 +170,7 @@ func readers() []kind {
 	}
 	scans := get(reader, "list with REGISTRY_CACHE_REFRESH=0s", "/eureka/apps", "Accept", mediaJSON)
 	scans.environment = []string{"REGISTRY_CACHE_REFRESH=0s"}
-	scans.prepare = fatRegistry
+	scans.prepare, scans.told = fatRegistry, true // each list is made anew
 	return append(out, delta, scans)
 }
 
