@@ -59,6 +59,9 @@ image: ## container images IMAGE:latest-amd64 and -arm64 from scratch, 127.0.0.1
 	@mkdir -p $(BUILD)/image && cp $(CA_CERTIFICATES) $(BUILD)/image/ca-certificates.crt
 	@for architecture in $(IMAGE_ARCHITECTURES); do \
 	  CGO_ENABLED=0 GOOS=linux GOARCH=$$architecture go build -trimpath -ldflags '-s -w' -o $(BUILD)/image/registry-$$architecture ./local; \
+	  if [ $$architecture != "$$(go env GOARCH)" ] && ! docker buildx version >/dev/null 2>&1; then \
+	    echo "make image: no image for $$architecture, which needs docker buildx" >&2; continue; \
+	  fi; \
 	  docker build --quiet --no-cache --platform linux/$$architecture --build-arg TARGETARCH=$$architecture --build-arg VERSION=$(VERSION) \
 	    --tag $(IMAGE):latest-$$architecture --file local/image/Dockerfile $(BUILD)/image; \
 	done
