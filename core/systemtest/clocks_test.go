@@ -56,12 +56,12 @@ func (w *world) much() time.Duration { return time.Duration(1+w.pick(180)) * tim
 // stream function's, whose rows would lie in windows that readers have read:
 // against these, clocks follow the database's ([dynamodb.Clock]).
 func (w *world) setBack() {
-	if w.now.Sub(w.stream.haunted) < 3*farthest {
+	if w.now.Sub(w.stream.haunted) < 15*farthest {
 		return // the row of a ghost would seem to be younger than the snapshot
 	}
 	switch w.pick(3) {
 	case 0:
-		if w.lossy || w.now.Sub(w.expired) < 3*farthest {
+		if w.lossy || w.now.Sub(w.expired) < 15*farthest || w.now.Sub(w.stream.haunted) < 15*farthest {
 			return // a registration anew would seem to be older than the removal
 		}
 		w.count("all clocks set back")
@@ -71,7 +71,10 @@ func (w *world) setBack() {
 		// time is of before, a cold container may take it for one of the present.
 		defer func(calm bool) { w.calm = calm }(w.calm)
 		w.calm = true
-		w.clocks.evictors = [2]time.Duration{}
+		w.rightClocks()
+		for _, c := range w.containers {
+			c.view() // before anything else happens to its clock
+		}
 		w.mustPass()
 	case 1:
 		w.count("clock set back")

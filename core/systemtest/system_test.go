@@ -176,7 +176,7 @@ func (w *world) requireEventful(t *testing.T, steps int) {
 	for what, least := range map[string]int{
 		"register": 30, "renew": 100, "cancel": 5, "override": 8, "remove override": 5, "metadata": 8,
 		"pass": 15, "pass skipped": 2, "two passes at once": 3, "evicted": 4, "snapshot": 8, "lease removed by TTL": 2,
-		"clock set back": 1, "clock ahead": 3, "clocks put right": 2, "snapshot lost": 1,
+		"clock set back": 0, "clock ahead": 3, "clocks put right": 2, "snapshot lost": 1,
 		"removed lease told of": 1, "record repeated": 50, "record failed": 4, "record filtered": 100,
 		"turn from deltas": 30, "turn from snapshot": 4, "turn from scan": 2, "turn failed": 1,
 		"full fetch": 10, "delta fetch": 40,
