@@ -58,7 +58,7 @@ image: ## container images IMAGE:latest-amd64 and -arm64 from scratch, 127.0.0.1
 	@[ -n '$(CA_CERTIFICATES)' ] || { echo 'make image: no CA certificates found, name a file by CA_CERTIFICATES' >&2; exit 1; }
 	@mkdir -p $(BUILD)/image && cp $(CA_CERTIFICATES) $(BUILD)/image/ca-certificates.crt
 	@for architecture in $(IMAGE_ARCHITECTURES); do \
-	  CGO_ENABLED=0 GOOS=linux GOARCH=$$architecture go build -trimpath -ldflags '-s -w' -o $(BUILD)/image/registry-$$architecture ./local; \
+	  CGO_ENABLED=0 GOOS=linux GOARCH=$$architecture go build -trimpath -tags noemulator -ldflags '-s -w' -o $(BUILD)/image/registry-$$architecture ./local; \
 	  if [ $$architecture != "$$(go env GOARCH)" ] && ! docker buildx version >/dev/null 2>&1; then \
 	    echo "make image: no image for $$architecture, which needs docker buildx" >&2; continue; \
 	  fi; \
@@ -70,6 +70,11 @@ image: ## container images IMAGE:latest-amd64 and -arm64 from scratch, 127.0.0.1
 .PHONY: $(BUILD)/registry
 $(BUILD)/registry:
 	@[ -e $@ ] || echo 'building the registry; the first time that takes a minute or two'
+	@go build -tags noemulator -o $@ ./local
+
+# The same with the DynamoDB emulator, `registry engine`, which nobody serves from.
+.PHONY: $(BUILD)/registry-emulator
+$(BUILD)/registry-emulator:
 	@go build -o $@ ./local
 
 .PHONY: test
@@ -112,6 +117,7 @@ format: ## fail when a Go file is not formatted
 .PHONY: vet
 vet: ## go vet
 	go vet ./...
+	go vet -tags noemulator ./local
 
 .PHONY: staticcheck
 staticcheck: ## staticcheck with all its checks
@@ -231,9 +237,9 @@ bench-compare: $(BUILD)/registry ## this server and Spring Cloud's in turns unde
 
 # Some ten minutes, and up to 12 GB for the engine; BIG_FLAGS='-rate 1000 -only fleet' and so on, see --help.
 .PHONY: big
-big: $(BUILD)/registry $(DYNOXIDE) ## 100,000 instances: renewed at 3,300/s, ten read containers that must agree, 150 that turn over
+big: $(BUILD)/registry-emulator $(DYNOXIDE) ## 100,000 instances: renewed at 3,300/s, ten read containers that must agree, 150 that turn over
 	@go build -o $(BUILD)/big ./local/bench/big
-	@$(BUILD)/big -registry $(BUILD)/registry -dynoxide $(DYNOXIDE) $(BIG_FLAGS)
+	@$(BUILD)/big -registry $(BUILD)/registry-emulator -dynoxide $(DYNOXIDE) $(BIG_FLAGS)
 
 .PHONY: edge
 edge: ## 1,000 readers in 30 s behind a real nginx, with views of the default interval

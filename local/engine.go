@@ -1,3 +1,5 @@
+//go:build !noemulator
+
 package main
 
 import (
@@ -14,6 +16,11 @@ import (
 // above the 5 s for which net/http waits for the first request of a connection
 // that a client keeps in store (TestEngineAndPumpAlone).
 const closeTime = 10 * time.Second
+
+// emulatorCommands are the sub-commands of a build with the emulator.
+func emulatorCommands() []command {
+	return []command{{"engine", "a DynamoDB emulator, for tests and the SAM CLI", engineHelp, engineReads, nil, runEngine}}
+}
 
 // startEngine starts the embedded engine and makes it the endpoint.
 func startEngine(p *process) (*engine.Engine, error) {

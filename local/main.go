@@ -32,17 +32,16 @@ type command struct {
 }
 
 func commands() []command {
-	return []command{
+	return append([]command{
 		{"serve", "the registry as one process (the default)", serveHelp, serveReads, nil, serve},
 		{"health", "exits with 0 when the registry of this machine answers", healthHelp, healthReads, nil, runHealth},
-		{"engine", "a DynamoDB emulator, for tests and the SAM CLI", engineHelp, engineReads, nil, runEngine},
 		{"pump", "only the stream poller and the eviction scheduler", pumpHelp, pumpReads, nil, runPump},
 		{"credentials", "the hash of a password, for the credentials' document", credentialsHelp, nil, nil, runCredentials},
 		{"import", "mirror another Eureka server into a registry", importHelp, nil, importArguments, runImport},
 		{"compare", "the differences of two registries", compareHelp, nil, compareArguments, runCompare},
 		{"export", "all leases as JSON", exportHelp, exportReads, nil, runExport},
 		{"version", "which version this is", versionHelp, nil, nil, runVersion},
-	}
+	}, emulatorCommands()...)
 }
 
 // process is what a sub-command works with.

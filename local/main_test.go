@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -290,5 +291,15 @@ func TestStreamsEndpoint(t *testing.T) {
 			config := boot.Config{DynamoDBEndpoint: c.db, StreamsEndpoint: c.streams}
 			assert.Equal(t, c.wantEndpoint, streamsEndpoint(config))
 		})
+	}
+}
+
+// TestServiceBuildHasNoEmulator: it would be a third of the program that `make
+// run` starts and of the image.
+func TestServiceBuildHasNoEmulator(t *testing.T) {
+	for tags, want := range map[string]bool{"": true, "noemulator": false} {
+		list, err := exec.Command("go", "list", "-deps", "-tags", tags, ".").Output()
+		require.NoError(t, err)
+		assert.Equal(t, want, bytes.Contains(list, []byte("github.com/sivchari/kumo")), tags)
 	}
 }
