@@ -56,14 +56,13 @@ CA_CERTIFICATES ?= $(firstword $(wildcard /etc/ssl/certs/ca-certificates.crt /et
 .PHONY: image
 image: ## container images IMAGE:latest-amd64 and -arm64 from scratch, 127.0.0.1:8761 by `docker run` as README.md says (needs Docker)
 	@[ -n '$(CA_CERTIFICATES)' ] || { echo 'make image: no CA certificates found, name a file by CA_CERTIFICATES' >&2; exit 1; }
-	@mkdir -p $(BUILD)/image && cp $(CA_CERTIFICATES) $(BUILD)/image/ca-certificates.crt
 	@for architecture in $(IMAGE_ARCHITECTURES); do \
-	  CGO_ENABLED=0 GOOS=linux GOARCH=$$architecture go build -trimpath -tags noemulator -ldflags '-s -w' -o $(BUILD)/image/registry-$$architecture ./local; \
-	  if [ $$architecture != "$$(go env GOARCH)" ] && ! docker buildx version >/dev/null 2>&1; then \
-	    echo "make image: no image for $$architecture, which needs docker buildx" >&2; continue; \
-	  fi; \
-	  docker build --quiet --no-cache --platform linux/$$architecture --build-arg TARGETARCH=$$architecture --build-arg VERSION=$(VERSION) \
-	    --tag $(IMAGE):latest-$$architecture --file local/image/Dockerfile $(BUILD)/image; \
+	  mkdir -p $(BUILD)/image/$$architecture/etc/ssl/certs; \
+	  cp $(CA_CERTIFICATES) $(BUILD)/image/$$architecture/etc/ssl/certs/ca-certificates.crt; \
+	  CGO_ENABLED=0 GOOS=linux GOARCH=$$architecture go build -trimpath -tags noemulator -ldflags '-s -w' -o $(BUILD)/image/$$architecture/registry ./local; \
+	  chmod -R go+rX $(BUILD)/image/$$architecture; \
+	  docker build --quiet --no-cache --platform linux/$$architecture --build-arg VERSION=$(VERSION) \
+	    --tag $(IMAGE):latest-$$architecture --file local/image/Dockerfile $(BUILD)/image/$$architecture; \
 	done
 
 # Always asked for: Go itself knows whether there is something to build.
