@@ -28,16 +28,6 @@ type fleetHour struct {
 	Views, Passes, Changes units
 }
 
-// times is an hour of a fleet that is so many times as large, with as many
-// containers. Everything in it grows at most with the fleet.
-func (h fleetHour) times(n float64) fleetHour {
-	for _, u := range []*units{&h.Views, &h.Passes, &h.Changes} {
-		u.Read, u.Write = n*u.Read, n*u.Write
-	}
-	h.Instances, h.Containers = n*h.Instances, n*h.Containers
-	return h
-}
-
 // renewalWrites are the write units of the heartbeats of one instance in an hour.
 type renewalWrites struct {
 	Interval, Through string

@@ -41,6 +41,15 @@ func restMonth(p *prices, f fleet, h fleetHour) float64 {
 	return p.HoursAMonth * (hour + max(1, aSecond*a.ReadHeadroom/a.Utilization)*p.DynamoDB.ReadCapacityHour)
 }
 
+// restOnTheLine is restMonth of a fleet that is too large to measure: on the
+// line through the two largest that were, since a part is the same for any fleet.
+func restOnTheLine(p *prices, m *measured, instances float64) float64 {
+	small, large := m.Hours[len(m.Hours)-2], m.Hours[len(m.Hours)-1]
+	month := func(h fleetHour) float64 { return restMonth(p, fleet{instances: h.Instances}, h) }
+	slope := (month(large) - month(small)) / (large.Instances - small.Instances)
+	return month(large) + slope*(instances-large.Instances)
+}
+
 // referenceMonth is two virtual machines with the reference server, which
 // keeps everything in memory.
 func referenceMonth(p *prices) float64 { return 2 * machine(p, p.EC2.T4gSmallHour) }

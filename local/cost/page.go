@@ -66,8 +66,7 @@ func backgroundTable(out *strings.Builder, p *prices, m *measured) {
 		fmt.Fprintf(out, "| %s | %.0f | %.0f | %s |\n", thousands(h.Instances), h.Views.Read*readContainers(p, h.Instances)/h.Containers+h.Passes.Read, h.Passes.Write+h.Changes.Write,
 			dollars(restMonth(p, fleet{instances: h.Instances}, h)))
 	}
-	last := m.Hours[len(m.Hours)-1].times(10)
-	fmt.Fprintf(out, "| %s, ten times the above | | | %s |\n\n", thousands(last.Instances), dollars(restMonth(p, fleet{instances: last.Instances}, last)))
+	fmt.Fprintf(out, "| 100,000, on the line through the two above | | | %s |\n\n", dollars(restOnTheLine(p, m, 100_000)))
 }
 
 func extrasTable(out *strings.Builder, p *prices) {
