@@ -63,6 +63,37 @@ func TestLostHeartbeatsAlarm(t *testing.T) {
 	}
 }
 
+// TestFixedCapacityHasNoCeilingAlarm: where floor and ceiling are the same,
+// capacity is always at its ceiling, and nobody needs to know.
+func TestFixedCapacityHasNoCeilingAlarm(t *testing.T) {
+	for _, kind := range []string{"Write", "Read"} {
+		condition := text(t, template(t), "Resources", kind+"CapacityAtCeiling", "Condition")
+		for ceiling, want := range map[string]bool{"100": false, "200": true} {
+			e := evaluation{t, template(t), map[string]string{
+				"LeaseTableBilling": "provisioned", kind + "CapacityFloor": "100", kind + "CapacityCeiling": ceiling,
+			}}
+			assert.Equal(t, want, e.condition(condition), "%s capacity from 100 to %s", kind, ceiling)
+		}
+		assert.False(t, defaults(t).condition(condition), "on demand")
+	}
+}
+
+// TestErrorRatesAreQuotients: an entry's rate of errors is computed from counts,
+// since CloudWatch's average of a count is a rate only for some services.
+func TestErrorRatesAreQuotients(t *testing.T) {
+	for _, name := range []string{"ServerErrors", "UrlErrors", "BalancerErrors"} {
+		p := properties(t, name)
+		assert.NotContains(t, p, "Statistic", name)
+		for _, m := range list(t, p, "Metrics") {
+			if expression, ok := m.(object)["Expression"]; ok {
+				assert.Regexp(t, `^100 \* .*FILL\(.* / requests$`, expression, name)
+				continue
+			}
+			assert.Equal(t, "Sum", text(t, m, "MetricStat", "Stat"), name)
+		}
+	}
+}
+
 // TestProvisionedTableScales: floor, ceiling and target are the parameters, and an
 // alarm tells when the ceiling is reached.
 func TestProvisionedTableScales(t *testing.T) {

@@ -132,6 +132,33 @@ func TestLoadBalancer(t *testing.T) {
 	}
 }
 
+// TestDomainNameHasOneRecord: whatever the entry, one resource is the record of
+// DomainName. A second one could not be created before the first is deleted.
+func TestDomainNameHasOneRecord(t *testing.T) {
+	var records []string
+	for name, p := range ofType(t, "AWS::Route53::RecordSet") {
+		if text(t, p, "Name", "Ref") == "DomainName" {
+			records = append(records, name)
+		}
+	}
+	require.Len(t, records, 1)
+	condition := text(t, template(t), "Resources", records[0], "Condition")
+	for entry, want := range map[string]bool{"http": true, "alb": true, "url": false} {
+		e := evaluation{t, template(t), map[string]string{
+			"Entry": entry, "DomainName": "registry.example.org", "CertificateArn": "arn", "HostedZoneId": "Z1",
+		}}
+		assert.Equal(t, want, e.condition(condition), entry)
+		e.parameters["HostedZoneId"] = ""
+		assert.False(t, e.condition(condition), entry)
+	}
+	target := list(t, properties(t, records[0]), "AliasTarget", "Fn::If")
+	assert.Equal(t, []any{
+		"HttpEntry",
+		object{"DNSName": object{"Fn::GetAtt": "Domain.RegionalDomainName"}, "HostedZoneId": object{"Fn::GetAtt": "Domain.RegionalHostedZoneId"}},
+		object{"DNSName": object{"Fn::GetAtt": "LoadBalancer.DNSName"}, "HostedZoneId": object{"Fn::GetAtt": "LoadBalancer.CanonicalHostedZoneID"}},
+	}, target)
+}
+
 // TestTargetsWaitForTheirPermission: a target group that exists before its
 // permission cannot register its function, and one that the permission refers
 // to could never exist.
