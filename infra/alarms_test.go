@@ -1,9 +1,12 @@
 package infra_test
 
 import (
+	"encoding/json"
+	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // TestNewStackIsQuiet: no alarm starts because nothing happened yet.
@@ -76,6 +79,43 @@ func TestFixedCapacityHasNoCeilingAlarm(t *testing.T) {
 		}
 		assert.False(t, defaults(t).condition(condition), "on demand")
 	}
+}
+
+// TestBilledAlarmsAreCounted: CloudWatch bills each metric that an alarm
+// watches, and the page of costs counts them.
+func TestBilledAlarmsAreCounted(t *testing.T) {
+	data, err := os.ReadFile("../local/cost/prices.json")
+	require.NoError(t, err)
+	var prices struct {
+		Assumed struct{ Alarms, ScalingAlarms, ContainerAlarms int }
+	}
+	require.NoError(t, json.Unmarshal(data, &prices))
+	onDemand := billedAlarms(defaults(t))
+	assert.Equal(t, onDemand, prices.Assumed.Alarms, "of the HTTP API")
+	provisioned := billedAlarms(evaluation{t, template(t), map[string]string{"LeaseTableBilling": "provisioned"}})
+	const madeByAScalingPolicy = 4
+	assert.Equal(t, provisioned-onDemand+2*madeByAScalingPolicy, prices.Assumed.ScalingAlarms)
+	assert.Equal(t, billedAlarms(evaluation{t, containers(t), nil}), prices.Assumed.ContainerAlarms)
+}
+
+// billedAlarms counts the metrics of a stack's alarms.
+func billedAlarms(e evaluation) int {
+	count := 0
+	for _, r := range dict(e.t, e.template, "Resources") {
+		if text(e.t, r, "Type") != "AWS::CloudWatch::Alarm" || !e.condition(text(e.t, r, "Condition")) {
+			continue
+		}
+		several, ok := dict(e.t, r, "Properties")["Metrics"].([]any)
+		if !ok {
+			count++
+		}
+		for _, m := range several {
+			if _, ok := m.(object)["MetricStat"]; ok {
+				count++
+			}
+		}
+	}
+	return count
 }
 
 // TestErrorRatesAreQuotients: an entry's rate of errors is computed from counts,

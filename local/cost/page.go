@@ -78,10 +78,11 @@ func extrasTable(out *strings.Builder, p *prices) {
 		when   string
 	}{
 		{"alarms of the stack", a.Alarms * p.CloudWatch.Alarm, "`Alarms=true`"},
-		{"alarms that auto scaling makes", a.ScalingAlarms * p.CloudWatch.Alarm, "`LeaseTableBilling=provisioned`"},
+		{"alarms of auto scaling, and of its ceilings", a.ScalingAlarms * p.CloudWatch.Alarm, "`LeaseTableBilling=provisioned`"},
 		{"alarms of `containers.yaml`", a.ContainerAlarms * p.CloudWatch.Alarm, "containers"},
 		{"dashboard", p.CloudWatch.Dashboard, "`Alarms=true`"},
 		{"metrics", a.Metrics * p.CloudWatch.Metric, "always; only those with values are billed"},
+		{"metrics of `containers.yaml`", a.ContainerMetrics * p.CloudWatch.Metric, "containers: the view's age, and its copy for the alarm"},
 		{"logs", logs, "always, at level `info`; access logs add 0.3 KB a request"},
 		{"secret", p.SecretMonth, "with credentials"},
 		{"NAT gateway", hours * p.Network.NATHour, "private clients of `http` or `url`; and " + fmt.Sprintf("$%.3f a GB", p.Network.NATGB)},

@@ -54,9 +54,10 @@ type assumed struct {
 	// Utilization is the target of auto scaling; ReadHeadroom multiplies the
 	// read capacity that a paced scan needs on average.
 	Utilization, ReadHeadroom float64
-	// Alarms of template.yaml with Entry=http, those that auto scaling makes,
-	// those of infra/containers.yaml, and the metrics that the functions write.
-	Alarms, ScalingAlarms, ContainerAlarms, Metrics float64
+	// Metrics that are watched by the alarms of template.yaml with Entry=http, by
+	// those of a provisioned table and by those of infra/containers.yaml; and the
+	// metrics that the functions and the containers write.
+	Alarms, ScalingAlarms, ContainerAlarms, Metrics, ContainerMetrics float64
 	// Log lines of the functions that do not depend on requests.
 	LogLineKB, LogLinesAnHour float64
 }
