@@ -2,6 +2,7 @@ package infra_test
 
 import (
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -88,6 +89,26 @@ func TestContainersSettings(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, boot.AtAWS(cfg.DynamoDBEndpoint))
 	assert.False(t, cfg.Background, "the main stack's functions do it")
+}
+
+// TestContainersRefuseWhatTheStackRefuses: a value that the process would not
+// start with is refused before there are tasks, as the main stack does.
+func TestContainersRefuseWhatTheStackRefuses(t *testing.T) {
+	for _, name := range []string{"RenewalWriteInterval", "CacheRefresh", "ClockAllowance", "LogLevel"} {
+		here, there := dict(t, containers(t), "Parameters", name), dict(t, template(t), "Parameters", name)
+		assert.Equal(t, there["AllowedPattern"], here["AllowedPattern"], name)
+		assert.Equal(t, there["AllowedValues"], here["AllowedValues"], name)
+	}
+	// There it may be empty.
+	pattern := text(t, containers(t), "Parameters", "AllowedCidr", "AllowedPattern")
+	for cidr, want := range map[string]bool{
+		"10.0.0.0/16": true, "0.0.0.0/0": true, "192.168.10.255/32": true, "": false, "10.0.0.256/16": false, "999.0.0.0/8": false, "10.0.0.0/33": false,
+	} {
+		assert.Equal(t, want, regexp.MustCompile(pattern).MatchString(cidr), cidr)
+		if cidr != "" {
+			assert.Equal(t, want, regexp.MustCompile(text(t, template(t), "Parameters", "AllowedCidr", "AllowedPattern")).MatchString(cidr), cidr)
+		}
+	}
 }
 
 // TestMachinesSettings: the settings that the page gives a machine are ones
