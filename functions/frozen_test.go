@@ -140,7 +140,7 @@ func newFrozenRegistry(t *testing.T, endpoint string, retention time.Duration, l
 	r.env = map[string]string{
 		"AWS_REGION": "us-east-1", "AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local",
 		"AWS_ENDPOINT_URL_DYNAMODB": endpoint, "REGISTRY_ANONYMOUS": "true",
-		"REGISTRY_CACHE_REFRESH": interval.String(), "REGISTRY_DELTA_RETENTION": retention.String(),
+		"REGISTRY_CACHE_REFRESH": setting(interval), "REGISTRY_DELTA_RETENTION": setting(retention),
 		"REGISTRY_LEASE_TABLE": "leases-" + name, "REGISTRY_DELTA_TABLE": "deltas-" + name,
 	}
 	r.parts = fill(t, r.env, 10)
@@ -236,3 +236,6 @@ func listed(t *testing.T, a answer) map[string]string {
 	}
 	return found
 }
+
+// setting is a duration as settings have it: one number and one unit.
+func setting(d time.Duration) string { return fmt.Sprintf("%dms", d.Milliseconds()) }

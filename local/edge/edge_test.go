@@ -8,6 +8,7 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -111,7 +112,7 @@ func newOrigin(t *testing.T, refresh time.Duration) *origin {
 	t.Helper()
 	cfg, err := boot.Load(func(name string) (string, bool) {
 		value, ok := map[string]string{
-			"REGISTRY_CREDENTIALS_FILE": "given", "REGISTRY_EDGE_CACHING": "true", "REGISTRY_CACHE_REFRESH": refresh.String(),
+			"REGISTRY_CREDENTIALS_FILE": "given", "REGISTRY_EDGE_CACHING": "true", "REGISTRY_CACHE_REFRESH": fmt.Sprintf("%dms", refresh.Milliseconds()),
 		}[name]
 		return value, ok
 	}, boot.Local)
