@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
 )
 
@@ -126,7 +127,19 @@ func (ev *event) sourceIP(h http.Header) string {
 		return ""
 	}
 	last := lines[len(lines)-1]
-	return strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
+	return withoutPort(strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:]))
+}
+
+// withoutPort returns an address without the port that a load balancer may be
+// set to append, and without the brackets that IPv6 has then.
+func withoutPort(address string) string {
+	if both, err := netip.ParseAddrPort(address); err == nil {
+		return both.Addr().String()
+	}
+	if strings.HasPrefix(address, "[") && strings.HasSuffix(address, "]") {
+		return address[1 : len(address)-1]
+	}
+	return address
 }
 
 // rawPath returns the path as the event has it.

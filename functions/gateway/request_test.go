@@ -331,6 +331,30 @@ func TestBalancerClientAddress(t *testing.T) {
 	assert.Equal(t, ":0", see(t, f).RemoteAddr)
 }
 
+// TestBalancerClientPort: a balancer may be set to append the client's port
+// (routing.http.xff_client_port.enabled). With the port in it, the address
+// would be nobody's: all clients would share one count of failed logins.
+func TestBalancerClientPort(t *testing.T) {
+	for header, want := range map[string]string{
+		"192.0.2.44:50931":                  "192.0.2.44:0",
+		"203.0.113.9:1, 192.0.2.44:50931":   "192.0.2.44:0",
+		"[2001:db8::1]:50931":               "[2001:db8::1]:0",
+		"203.0.113.9, [2001:db8::1]:50931 ": "[2001:db8::1]:0",
+		"[2001:db8::1]":                     "[2001:db8::1]:0",
+		"2001:db8::1":                       "[2001:db8::1]:0",
+		"192.0.2.44":                        "192.0.2.44:0",
+		"192.0.2.44:x":                      "[192.0.2.44:x]:0",
+		"192.0.2.44,":                       ":0",
+	} {
+		single := load(t, "balancer")
+		single["headers"].(map[string]any)["x-forwarded-for"] = header
+		assert.Equal(t, want, see(t, single).RemoteAddr, header)
+		lists := load(t, "balancer_lists")
+		lists["multiValueHeaders"].(map[string]any)["x-forwarded-for"] = []string{header}
+		assert.Equal(t, want, see(t, lists).RemoteAddr, header)
+	}
+}
+
 func FuzzInvoke(f *testing.F) {
 	for _, form := range forms {
 		f.Add(load(f, form).json(f))
