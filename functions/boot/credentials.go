@@ -2,8 +2,10 @@ package boot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 
@@ -52,9 +54,16 @@ func SecretSource(cfg aws.Config, secret string) access.Source {
 	}
 }
 
+// errNotRegular is why a pipe or a device is not read: its content is there only
+// once, if somebody writes it at all, and credentials are read again and again.
+var errNotRegular = errors.New("not a regular file")
+
 // FileSource returns a source that reads a file.
 func FileSource(name string) access.Source {
 	return func(context.Context) ([]byte, error) {
+		if info, err := os.Stat(name); err == nil && !info.IsDir() && !info.Mode().IsRegular() {
+			return nil, fmt.Errorf("credentials: %w", &fs.PathError{Op: "open", Path: name, Err: errNotRegular})
+		}
 		file, err := os.Open(name)
 		if err != nil {
 			return nil, fmt.Errorf("credentials: %w", err)

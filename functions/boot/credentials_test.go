@@ -81,6 +81,17 @@ func TestSecretThatCannotBeRead(t *testing.T) {
 	assert.Len(t, s.asked, 1, "asking again does not help")
 }
 
+// TestFileSourceTakesRegularFilesOnly: a pipe that nobody writes to would hold
+// up the start for good, and a pipe or device has nothing at the second reading.
+func TestFileSourceTakesRegularFilesOnly(t *testing.T) {
+	_, err := boot.FileSource(os.DevNull)(t.Context())
+	assert.ErrorContains(t, err, "not a regular file")
+	link := filepath.Join(t.TempDir(), "credentials.json")
+	require.NoError(t, os.Symlink(os.DevNull, link))
+	_, err = boot.FileSource(link)(t.Context())
+	assert.ErrorContains(t, err, "not a regular file")
+}
+
 func TestFileSource(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "credentials.json")
 	_, err := boot.FileSource(name)(t.Context())
