@@ -143,7 +143,9 @@ func TestASoakTellsMemoryAndFailures(t *testing.T) {
 			"-base", server.URL, "-instances", "12", "-every", "20ms", "-soak", "200ms", "-pid", strconv.Itoa(os.Getpid()),
 		}, &out)
 
+		mu.Lock() // a request may be under way
 		assert.Len(t, renewed, 12, name)
+		mu.Unlock()
 		if c.fails {
 			assert.ErrorContains(t, err, "404", name)
 			continue
