@@ -102,14 +102,16 @@ func TestMayImport(t *testing.T) {
 	assert.False(t, mayImport("elsewhere", module+"core/wire"))
 }
 
-// TestTopLevelIsFixed holds the tree's top level.
+// TestTopLevelIsFixed checks the tree's top level. The two files that README.md's
+// commands for credentials write there are in .gitignore and may be present.
 func TestTopLevelIsFixed(t *testing.T) {
 	entries, err := filepath.Glob("../*")
 	require.NoError(t, err)
 	want := []string{"Makefile", "README.md", "core", "functions", "go.mod", "go.sum", "infra", "local", "storage", "template.yaml"}
+	written := []string{"password", "credentials.json"}
 	var got []string
 	for _, e := range entries {
-		if base := filepath.Base(e); !strings.HasPrefix(base, ".") {
+		if base := filepath.Base(e); !strings.HasPrefix(base, ".") && !slices.Contains(written, base) {
 			got = append(got, base)
 		}
 	}
