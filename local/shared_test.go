@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -18,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/eureka"
+	"github.com/eurekaless/registry/core/fulltest"
 	"github.com/eurekaless/registry/storage/dynamodb"
 	"github.com/eurekaless/registry/storage/dynamodb/enginetest"
 )
@@ -89,9 +89,7 @@ func (f *sharedFleet) live(ctx context.Context, n int) {
 // process's. One registry is killed and replaced, the other is frozen for a
 // minute: no instance lapses, and both show what the table has.
 func TestTwoRegistriesOnTheSameTables(t *testing.T) {
-	if os.Getenv("REGISTRY_TEST_REQUIRE_ALL") == "" {
-		t.Skip("SKIPPED, NOT PASSED: takes three minutes; REGISTRY_TEST_REQUIRE_ALL=1 runs it")
-	}
+	fulltest.Only(t, "takes three minutes")
 	t.Parallel()
 	engine := enginetest.Dynoxide(t)
 	at := "AWS_ENDPOINT_URL_DYNAMODB=" + engine.Endpoint

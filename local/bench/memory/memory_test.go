@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -10,14 +9,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/eurekaless/registry/core/fulltest"
 )
 
 // TestRequestsFitInMemory: no kind of request costs the process more than the
 // limit, one or a hundred at once. It takes some minutes.
 func TestRequestsFitInMemory(t *testing.T) {
-	if os.Getenv("REGISTRY_TEST_REQUIRE_ALL") == "" {
-		t.Skip("takes minutes; set REGISTRY_TEST_REQUIRE_ALL=1, or run 'make bench-requests'")
-	}
+	fulltest.Only(t, "takes minutes, as `make bench-requests` does")
 	binary := filepath.Join(t.TempDir(), "registry")
 	out, err := exec.Command("go", "build", "-o", binary, "../..").CombinedOutput()
 	require.NoError(t, err, string(out))
