@@ -84,7 +84,7 @@ func TestDeletedAtTheSource(t *testing.T) {
 	}{
 		"silent": {func(*testing.T, *migrating, *eureka.InstanceInfo) {}, 1},
 		"renews with the target": {func(t *testing.T, g *migrating, i *eureka.InstanceInfo) {
-			g.to.ahead.Store(int64(time.Second))
+			g.to.ahead.Add(int64(time.Second))
 			require.NoError(t, g.to.Heartbeat(t.Context(), i))
 		}, 0},
 		"registers with the target": {func(t *testing.T, g *migrating, i *eureka.InstanceInfo) {

@@ -33,7 +33,8 @@ type server struct {
 	// pumped counts change records that were delivered, changes those of them
 	// that readers see.
 	pumped, changes int
-	// ahead is how far the registry's clock is ahead, in nanoseconds.
+	// ahead is how far the registry's clock is ahead, in nanoseconds. Each reading
+	// adds a millisecond, so that a delta never trails the rows written before it.
 	ahead atomic.Int64
 	*migration.Peer
 }
@@ -43,8 +44,8 @@ func newServer(t *testing.T) *server {
 	log := slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	s := &server{t: t, store: store}
 	handler := httpapi.New(httpapi.Config{
-		Registry: registry.New(registry.Config{Store: store, Now: func() time.Time { return time.Now().Add(time.Duration(s.ahead.Load())) }}),
-		Cache:    readcache.New(readcache.Config{Source: store, Logger: log}), Logger: log,
+		Registry: registry.New(registry.Config{Store: store, Now: s.now}),
+		Cache:    readcache.New(readcache.Config{Source: store, Now: s.now, Logger: log}), Now: s.now, Logger: log,
 	})
 	web := httptest.NewServer(handler)
 	t.Cleanup(web.Close)
@@ -52,6 +53,10 @@ func newServer(t *testing.T) *server {
 	require.NoError(t, err)
 	s.Peer = peer
 	return s
+}
+
+func (s *server) now() time.Time {
+	return time.Now().Add(time.Duration(s.ahead.Add(int64(time.Millisecond))))
 }
 
 func (s *server) register(all ...*eureka.InstanceInfo) {
@@ -77,7 +82,7 @@ func (s *server) writes() int {
 	var rows []delta.Row
 	for _, r := range records {
 		if row, ok := delta.Project(r.Image); ok {
-			row.Written = time.Now()
+			row.Written = s.now()
 			rows = append(rows, row)
 		}
 	}
