@@ -135,7 +135,7 @@ staticcheck: ## staticcheck with all its checks
 #   G203: the style and script of the pages, which are part of the program.
 #   G705: JSON and XML, which nosniff and the policy keep from being a page
 #         (TestBrowsersAreRestrained).
-GOSEC_NONE := storage/.*:G115,G404;local/.*:G115,G304,G404;core/(readcache|discovery|registry)/.*:G115,G404;core/eviction/.*:G404
+GOSEC_NONE := storage/.*:G115,G404;local/.*:G115,G304,G404;core/(view|discovery|registry)/.*:G115,G404;core/eviction/.*:G404
 GOSEC_NONE := $(GOSEC_NONE);functions/boot/credentials\.go:G304;core/discovery/backup\.go:G304;storage/dynamodb/enginetest/.*:G204;local/bench/.*:G204,G703,G704
 GOSEC_NONE := $(GOSEC_NONE);local/(help|import)\.go:G101;core/discovery/datacenter_amazon\.go:G101
 GOSEC_NONE := $(GOSEC_NONE);core/dashboard/templates/templates\.go:G203;core/httpapi/read\.go:G705

@@ -5,16 +5,14 @@
 //
 //	core/httpapi     routes, formats, status codes: the net/http handler
 //	core/registry    register, renew, cancel, status override, metadata
-//	core/readcache   the read-only view that lists are served from
+//	core/view        the read-only view that lists are served from
 //	core/eviction    the scheduled pass: expiry, self-preservation, healing
-//	core/delta       change of the lease table -> row that readers apply
-//	core/published   what the pass leaves for readers: snapshot, statistics
+//	core/delta       the delta table's contents: rows, snapshot, statistics
 //	core/wire        Eureka's JSON and XML, both directions
-//	core/lease       a lease and its arithmetic, pure functions of time
-//	core/eureka      the domain types and every sentinel error
+//	core/eureka      the domain types, leases and their arithmetic, every
+//	                 sentinel error
 //	core/discovery   the Go client
-//	core/access      users, roles, and the gate before the API
-//	core/ratelimit   token buckets, one for each name
+//	core/access      users, roles, the gate before the API, rate limits
 //	core/dashboard   the pages for people, and their templates
 //	core/mirror      a copy of another registry, kept up by deltas
 //	core/regions     other regions, for those who ask
@@ -26,9 +24,9 @@
 //	renew            write.go renew          registry.Registry.Renew         lease.go Renew
 //	cancel           write.go cancel         registry.Registry.Cancel        lease.go Cancel
 //	status override  write.go setStatus      registry.Registry.SetStatus     lease.go Get, Update
-//	fetch            read.go applications    readcache.Cache.View            delta.go Deltas
+//	fetch            read.go applications    view.Cache.View            delta.go Deltas
 //	evict            functions/handlers      eviction.Runner.Run             evict.go Evict
 //
-// Imports go downward only: httpapi -> registry, readcache, wire -> delta,
-// published, lease -> eureka; imports_test.go holds it.
+// Imports go downward only: httpapi -> registry, view, access, dashboard,
+// wire -> delta -> eureka; imports_test.go holds it.
 package core

@@ -17,7 +17,7 @@ import (
 
 	"github.com/eurekaless/registry/functions/boot"
 	"github.com/eurekaless/registry/functions/handlers"
-	"github.com/eurekaless/registry/local/engine"
+	"github.com/eurekaless/registry/local/emulator"
 	"github.com/eurekaless/registry/storage/dynamodb"
 )
 
@@ -34,7 +34,7 @@ const registration = `{"instance": {"instanceId": "app-%[1]d-%[2]d", "hostName":
 // its first answer, cpu is the processor time of both, which a busy machine
 // disturbs least. zip-MB is the size of the function's package.
 func BenchmarkColdStart(b *testing.B) {
-	e, err := engine.Start("", slog.New(slog.DiscardHandler))
+	e, err := emulator.Start("", slog.New(slog.DiscardHandler))
 	require.NoError(b, err)
 	b.Cleanup(func() { _ = e.Close(context.WithoutCancel(b.Context())) })
 	env := map[string]string{

@@ -23,7 +23,7 @@ import (
 	"github.com/eurekaless/registry/core/fulltest"
 	"github.com/eurekaless/registry/functions/boot"
 	"github.com/eurekaless/registry/functions/handlers"
-	"github.com/eurekaless/registry/local/pump"
+	"github.com/eurekaless/registry/local/eventsource"
 	"github.com/eurekaless/registry/storage/dynamodb"
 	"github.com/eurekaless/registry/storage/dynamodb/enginetest"
 )
@@ -156,7 +156,7 @@ func newFrozenRegistry(t *testing.T, endpoint string, retention time.Duration, l
 func (r *frozenRegistry) pump(endpoint string) {
 	r.t.Helper()
 	sdk := boot.LambdaConfig(func(name string) (string, bool) { value, ok := r.env[name]; return value, ok })
-	p, err := pump.New(pump.Config{
+	p, err := eventsource.New(eventsource.Config{
 		Table:   r.parts.Config.LeaseTable,
 		Tables:  dynamodb.ClientFrom(sdk, dynamodb.ClientConfig{Endpoint: endpoint}),
 		Streams: dynamodbstreams.NewFromConfig(sdk, func(o *dynamodbstreams.Options) { o.BaseEndpoint = &endpoint }),

@@ -12,8 +12,6 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/published"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/functions/boot"
 	store "github.com/eurekaless/registry/storage/dynamodb"
@@ -106,14 +104,14 @@ func fillTables(b *testing.B, env map[string]string, where string, instances int
 	require.NoError(b, err)
 	s := store.New(client, store.Config{LeaseTable: cfg.LeaseTable, DeltaTable: cfg.DeltaTable})
 	now := time.Now()
-	snapshot := &published.Snapshot{Began: now}
+	snapshot := &delta.Snapshot{Began: now}
 	for n := range instances {
 		l := usualLease(n, now)
 		if where == "scan" {
 			require.NoError(b, s.Register(b.Context(), registry.Registration{Lease: l}))
 			continue
 		}
-		snapshot.Entries = append(snapshot.Entries, published.Entry{Key: l.Key, Version: now.UnixMilli(), Instance: l.Effective()})
+		snapshot.Entries = append(snapshot.Entries, delta.Entry{Key: l.Key, Version: now.UnixMilli(), Instance: l.Effective()})
 	}
 	if where == "snapshot" {
 		require.NoError(b, s.PutSnapshot(b.Context(), snapshot))
@@ -122,7 +120,7 @@ func fillTables(b *testing.B, env map[string]string, where string, instances int
 }
 
 // usualLease is the lease of a Spring Cloud application, ten of each.
-func usualLease(n int, now time.Time) lease.Lease {
+func usualLease(n int, now time.Time) eureka.Lease {
 	// A multiplication by an odd constant scatters the bits.
 	h := uint32(n) * 2654435761
 	ip := fmt.Sprintf("10.%d.%d.%d", h>>24, h>>16&255, h>>8&255)
@@ -138,7 +136,7 @@ func usualLease(n int, now time.Time) lease.Lease {
 	}
 	i.App = i.Key().App
 	dirty := now.Add(-time.Duration(h%1e6) * time.Millisecond)
-	return lease.Lease{
+	return eureka.Lease{
 		Key: i.Key(), Instance: i, Status: eureka.Up, Action: eureka.Added, Dirty: dirty,
 		Updated: dirty, Registered: dirty, Renewed: dirty, ServiceUp: dirty,
 		Interval: eureka.DefaultRenewalInterval, Duration: eureka.DefaultLeaseDuration,

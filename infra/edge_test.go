@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/access"
 	"github.com/eurekaless/registry/core/httpapi"
 	"github.com/eurekaless/registry/functions/boot"
 	"github.com/eurekaless/registry/functions/handlers"
@@ -42,7 +43,7 @@ func TestTheEdgeTellsApartWhatListsDo(t *testing.T) {
 // admitAll is a gate that lets everybody in.
 type admitAll struct{}
 
-func (admitAll) Admit(*http.Request, httpapi.Access, string) error { return nil }
+func (admitAll) Admit(*http.Request, access.Level, string) error { return nil }
 
 // listAnswer returns the headers of a list that needs credentials and that
 // caches may keep.

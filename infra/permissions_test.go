@@ -26,14 +26,14 @@ import (
 	"github.com/eurekaless/registry/core/dashboard/templates"
 	"github.com/eurekaless/registry/functions/boot"
 	"github.com/eurekaless/registry/functions/handlers"
-	"github.com/eurekaless/registry/local/engine"
+	"github.com/eurekaless/registry/local/emulator"
 	"github.com/eurekaless/registry/storage/dynamodb"
 )
 
 // TestPermissions: each function, driven through all of its paths, uses
 // exactly the actions on exactly the tables that its role allows.
 func TestPermissions(t *testing.T) {
-	e, err := engine.Start("", slog.New(slog.DiscardHandler))
+	e, err := emulator.Start("", slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = e.Close(context.WithoutCancel(t.Context())) })
 	for function, drive := range map[string]func(*driver){

@@ -17,7 +17,7 @@ import (
 
 	"github.com/eurekaless/registry/functions/boot"
 	"github.com/eurekaless/registry/functions/handlers"
-	"github.com/eurekaless/registry/local/pump"
+	"github.com/eurekaless/registry/local/eventsource"
 	"github.com/eurekaless/registry/storage/dynamodb"
 )
 
@@ -145,9 +145,9 @@ func patterns(t *testing.T) []string {
 // changes and lets renewals and spent tombstones fall through.
 func TestFilter(t *testing.T) {
 	assert.Equal(t, []string{dynamodb.FilterChange, dynamodb.FilterRemoval}, patterns(t))
-	var filters []pump.Filter
+	var filters []eventsource.Filter
 	for _, p := range patterns(t) {
-		f, err := pump.ParseFilter(p)
+		f, err := eventsource.ParseFilter(p)
 		require.NoError(t, err)
 		filters = append(filters, f)
 	}
@@ -183,14 +183,14 @@ func TestEventSource(t *testing.T) {
 		require.NoError(t, err)
 		return n
 	}
-	assert.Equal(t, pump.BatchSize, number("BatchSize"))
-	assert.Equal(t, pump.MaximumAttempts, number("MaximumRetryAttempts")+1)
-	assert.Equal(t, pump.MaximumRecordAge, time.Duration(number("MaximumRecordAgeInSeconds"))*time.Second)
+	assert.Equal(t, eventsource.BatchSize, number("BatchSize"))
+	assert.Equal(t, eventsource.MaximumAttempts, number("MaximumRetryAttempts")+1)
+	assert.Equal(t, eventsource.MaximumRecordAge, time.Duration(number("MaximumRecordAgeInSeconds"))*time.Second)
 	assert.Equal(t, "TRIM_HORIZON", text(t, s, "StartingPosition"))
 	assert.Equal(t, "true", text(t, s, "BisectBatchOnFunctionError"))
 	assert.Equal(t, []any{"ReportBatchItemFailures"}, s["FunctionResponseTypes"])
 	assert.Equal(t, object{"Fn::GetAtt": "FailureQueue.Arn"}, at(t, s, "DestinationConfig", "OnFailure", "Destination"))
-	assert.Equal(t, pump.Timeout.Seconds(), seconds(t, "StreamFunction"))
+	assert.Equal(t, eventsource.Timeout.Seconds(), seconds(t, "StreamFunction"))
 }
 
 func seconds(t *testing.T, function string) float64 {

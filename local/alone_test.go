@@ -25,9 +25,9 @@ func TestEngineAndPumpAlone(t *testing.T) {
 	endpoint := "AWS_ENDPOINT_URL_DYNAMODB=http://" + address
 	engine := launch(t, []string{"engine"}, "REGISTRY_ENGINE_LISTEN="+address)
 	engine.await(t, func() bool { return strings.Contains(engine.output.String(), endpoint) })
-	pump := launch(t, []string{"pump"}, endpoint, "REGISTRY_EVICTION_INTERVAL=1s")
-	pump.await(t, func() bool { return strings.Contains(pump.output.String(), "evictions every 1s") })
-	assert.Contains(t, pump.output.String(), "tables    eureka-leases, eureka-deltas\n", "the engine created them")
+	background := launch(t, []string{"background"}, endpoint, "REGISTRY_EVICTION_INTERVAL=1s")
+	background.await(t, func() bool { return strings.Contains(background.output.String(), "evictions every 1s") })
+	assert.Contains(t, background.output.String(), "tables    eureka-leases, eureka-deltas\n", "the engine created them")
 
 	api := apiAt(t, "http://"+address)
 	require.Equal(t, http.StatusNoContent, call(api, http.MethodPost, "/eureka/apps/SHOP", instance("SHOP", "shop-1", 2)).Code)
@@ -38,7 +38,7 @@ func TestEngineAndPumpAlone(t *testing.T) {
 	unused, err := net.Dial("tcp", address)
 	require.NoError(t, err)
 	defer unused.Close()
-	for _, process := range []*registry{pump, engine} {
+	for _, process := range []*registry{background, engine} {
 		process.signal(t, os.Interrupt)
 		assert.NoError(t, process.wait(t))
 	}

@@ -28,7 +28,7 @@ Emulates DynamoDB and DynamoDB Streams on REGISTRY_ENGINE_LISTEN, with the table
 created, until it is stopped. Others find it by AWS_ENDPOINT_URL_DYNAMODB. It is
 for tests and the SAM CLI: it keeps every stream record, 9 KB a heartbeat.`
 
-	pumpHelp = `
+	backgroundHelp = `
 Does what the event source mapping and the schedule do on AWS, for functions
 that run elsewhere, such as in the SAM CLI: reads the lease table's stream at
 AWS_ENDPOINT_URL_DYNAMODB, which must be set, writes the delta table, and evicts.`
@@ -108,7 +108,7 @@ func serveReads(s boot.Setting) bool { return s.Name != "REGISTRY_ENGINE_LISTEN"
 const endpointSetting = "AWS_ENDPOINT_URL_DYNAMODB"
 
 // needsEndpoint reports whether a command works only on tables that are there.
-func needsEndpoint(cmd *command) bool { return cmd.name == "pump" || cmd.name == "export" }
+func needsEndpoint(cmd *command) bool { return cmd.name == "background" || cmd.name == "export" }
 
 // defaultIn and meaningIn are what the help of a command says of a setting.
 func defaultIn(cmd *command, s boot.Setting) string {
@@ -133,7 +133,7 @@ func engineReads(s boot.Setting) bool {
 	}, s.Name)
 }
 
-// pumpReads: what the two functions read that it calls.
-func pumpReads(s boot.Setting) bool {
+// backgroundReads: what the two functions read that it calls.
+func backgroundReads(s boot.Setting) bool {
 	return s.Users.Has(boot.Stream) || s.Users.Has(boot.Evict) || s.Name == "AWS_ENDPOINT_URL_DYNAMODB_STREAMS"
 }

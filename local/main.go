@@ -35,7 +35,7 @@ func commands() []command {
 	return append([]command{
 		{"serve", "the registry as one process (the default)", serveHelp, serveReads, nil, serve},
 		{"health", "exits with 0 when the registry of this machine answers", healthHelp, healthReads, nil, runHealth},
-		{"pump", "only the stream poller and the eviction scheduler", pumpHelp, pumpReads, nil, runPump},
+		{"background", "only the stream poller and the eviction scheduler", backgroundHelp, backgroundReads, nil, runBackground},
 		{"credentials", "the hash of a password, for the credentials' document", credentialsHelp, nil, nil, runCredentials},
 		{"import", "mirror another Eureka server into a registry", importHelp, nil, importArguments, runImport},
 		{"compare", "the differences of two registries", compareHelp, nil, compareArguments, runCompare},

@@ -60,7 +60,7 @@ func TestHelpOfACommandListsItsSettings(t *testing.T) {
 		{"serve", []string{"REGISTRY_LISTEN ", "127.0.0.1:8761", "REGISTRY_CACHE_REFRESH", "AWS_ENDPOINT_URL_DYNAMODB "},
 			[]string{"REGISTRY_STREAMING", "REGISTRY_ENGINE_LISTEN"}},
 		{"engine", []string{"REGISTRY_ENGINE_LISTEN", "REGISTRY_LEASE_TABLE"}, []string{"REGISTRY_LISTEN ", "REGISTRY_CACHE_REFRESH"}},
-		{"pump", []string{"AWS_ENDPOINT_URL_DYNAMODB_STREAMS", "REGISTRY_EVICTION_INTERVAL"}, []string{"REGISTRY_LISTEN ", "REGISTRY_MAX_BODY"}},
+		{"background", []string{"AWS_ENDPOINT_URL_DYNAMODB_STREAMS", "REGISTRY_EVICTION_INTERVAL"}, []string{"REGISTRY_LISTEN ", "REGISTRY_MAX_BODY"}},
 	}
 	for _, c := range cases {
 		t.Run(c.command, func(t *testing.T) {
@@ -128,7 +128,7 @@ func TestVersion(t *testing.T) {
 // TestHelpOfExportAgreesWithItself: the endpoint must be set, and nothing else
 // is said of it. (Case H41.)
 func TestHelpOfExportAgreesWithItself(t *testing.T) {
-	for _, command := range []string{"export", "pump"} {
+	for _, command := range []string{"export", "background"} {
 		_, out, _ := execute(t, nil, command, "--help")
 		assert.Regexp(t, `AWS_ENDPOINT_URL_DYNAMODB +must be set `, out)
 		assert.NotContains(t, out, "embedded engine")
@@ -141,7 +141,7 @@ func TestHelpOfExportAgreesWithItself(t *testing.T) {
 // commands that read settings. (Case H37.)
 func TestSettingsThatNobodyReadAreRefused(t *testing.T) {
 	settings := map[string]string{"REGISTRY_CHACHE_REFRESH": "5s", "REGISTRY_STREAMING": "true", "REGISTRY_LISTEN": "127.0.0.1:0"}
-	for _, command := range []string{"serve", "engine", "pump", "export"} {
+	for _, command := range []string{"serve", "engine", "background", "export"} {
 		code, out, errOut := execute(t, settings, command)
 		assert.Equal(t, 2, code, command)
 		assert.Empty(t, out)
@@ -259,7 +259,7 @@ func TestTablesInMemoryAreRefused(t *testing.T) {
 
 func TestAnEngineThatDoesNotAnswerIsTold(t *testing.T) {
 	address := freeAddress(t)
-	for _, command := range []string{"serve", "pump"} {
+	for _, command := range []string{"serve", "background"} {
 		code, _, errOut := execute(t, map[string]string{
 			"REGISTRY_LISTEN": "127.0.0.1:0", "AWS_ENDPOINT_URL_DYNAMODB": "http://" + address,
 		}, command)
@@ -269,7 +269,7 @@ func TestAnEngineThatDoesNotAnswerIsTold(t *testing.T) {
 }
 
 func TestThePumpNeedsToKnowWhere(t *testing.T) {
-	code, _, errOut := execute(t, nil, "pump")
+	code, _, errOut := execute(t, nil, "background")
 	assert.Equal(t, 1, code)
 	assert.Contains(t, errOut, "AWS_ENDPOINT_URL_DYNAMODB")
 }

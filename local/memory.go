@@ -9,7 +9,7 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/functions/boot"
-	"github.com/eurekaless/registry/local/pump"
+	"github.com/eurekaless/registry/local/eventsource"
 	"github.com/eurekaless/registry/storage"
 	"github.com/eurekaless/registry/storage/memory"
 )
@@ -59,7 +59,7 @@ func memoryTables(p *process) (*boot.Parts, *background, error) {
 	}
 	store := memory.New(memory.Config{
 		TTLGrace: p.config.TTLGrace, OverrideKept: p.config.OverrideKept,
-		RowsKept: delta.Kept(p.config.DeltaRetention),
+		RowsKept: delta.RowLifetime(p.config.DeltaRetention),
 	})
 	parts := p.parts(storage.Tables{LeaseTable: store, DeltaTable: store})
 	evict, err := parts.Evict()
@@ -74,7 +74,7 @@ func memoryTables(p *process) (*boot.Parts, *background, error) {
 		}
 	})
 	work := &background{p: p, evict: evict.Handle, feed: func(ctx context.Context) {
-		pump.Schedule(ctx, purgeInterval, p.log, func(context.Context) error {
+		eventsource.Schedule(ctx, purgeInterval, p.log, func(context.Context) error {
 			store.ExpireTTL(time.Now())
 			return nil
 		})

@@ -12,7 +12,6 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	coreregistry "github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/functions/boot"
 )
@@ -43,7 +42,7 @@ func TestPurgingRunsWithoutPasses(t *testing.T) {
 		}
 		require.NoError(t, tables.Cancel(ctx, cancelled, time.Now()))
 		rows := func() (actions []eureka.ActionType) {
-			found, err := tables.Deltas(ctx, time.Now().Add(-delta.Kept(0)), time.Now())
+			found, err := tables.Deltas(ctx, time.Now().Add(-delta.RowLifetime(0)), time.Now())
 			require.NoError(t, err)
 			for _, r := range found {
 				actions = append(actions, r.Instance.Action)
@@ -52,7 +51,7 @@ func TestPurgingRunsWithoutPasses(t *testing.T) {
 		}
 		assert.Len(t, rows(), 3)
 
-		time.Sleep(delta.Kept(0) - time.Minute)
+		time.Sleep(delta.RowLifetime(0) - time.Minute)
 		assert.Len(t, rows(), 3)
 		time.Sleep(3 * time.Minute)
 		assert.Empty(t, rows())
@@ -70,7 +69,7 @@ func TestPurgingRunsWithoutPasses(t *testing.T) {
 
 func registration(key eureka.Key) coreregistry.Registration {
 	now := time.Now()
-	return coreregistry.Registration{Lease: lease.Lease{
+	return coreregistry.Registration{Lease: eureka.Lease{
 		Key: key, Instance: &eureka.InstanceInfo{InstanceID: key.ID, App: key.App}, Status: eureka.Up, Action: eureka.Added,
 		Registered: now, Renewed: now, Updated: now, Interval: eureka.DefaultRenewalInterval, Duration: eureka.DefaultLeaseDuration,
 	}}

@@ -96,7 +96,7 @@ func TestTwoRegistriesOnTheSameTables(t *testing.T) {
 	shared := []string{at, "REGISTRY_BACKGROUND=false", "REGISTRY_RENEWAL_WRITE_INTERVAL=75s"}
 	first, second := startUntilKilled(t, shared...), startRegistry(t, shared...)
 	// Self-preservation would hide a lease that ends.
-	background := launch(t, []string{"pump"}, at, "REGISTRY_SELF_PRESERVATION=false", "REGISTRY_EVICTION_INTERVAL=5s")
+	background := launch(t, []string{"background"}, at, "REGISTRY_SELF_PRESERVATION=false", "REGISTRY_EVICTION_INTERVAL=5s")
 	f := &sharedFleet{
 		client: &http.Client{Timeout: 3 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: sharedInstances}},
 		urls:   []string{first.url(""), second.url("")},

@@ -59,7 +59,7 @@ func TestEachCommandThatGoesOnTellsItsEnd(t *testing.T) {
 	r := startRegistry(t)
 	for begun, args := range map[string][]string{
 		"Ctrl-C stops it":                 {"engine"},
-		"evictions every":                 {"pump"},
+		"evictions every":                 {"background"},
 		"0 read: 0 registered, 0 changed": {"import", r.url("/eureka"), r.url("/eureka"), "--every", "1h"},
 	} {
 		c := launch(t, args, "AWS_ENDPOINT_URL_DYNAMODB="+endpoint)

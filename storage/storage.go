@@ -4,8 +4,8 @@ package storage
 
 import (
 	"github.com/eurekaless/registry/core/eviction"
-	"github.com/eurekaless/registry/core/readcache"
 	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/core/view"
 )
 
 // LeaseTable is the table of leases and tombstones.
@@ -27,7 +27,7 @@ type Tables struct {
 	DeltaTable
 }
 
-var _ readcache.Source = Tables{}
+var _ view.Source = Tables{}
 
 // Operation names a method of a table, in a metric's label for instance.
 type Operation string

@@ -33,7 +33,6 @@ import (
 	"io"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/httpapi"
 )
 
 // Role is what a user may do; each role includes those before it.
@@ -52,17 +51,17 @@ const (
 	Admin Role = "admin"
 )
 
-// level is the greatest access that a role has; AccessNone for no role.
-func (r Role) level() httpapi.Access {
+// level is the greatest access that a role has; LevelNone for no role.
+func (r Role) level() Level {
 	switch r {
 	case Read:
-		return httpapi.AccessRead
+		return LevelRead
 	case Register:
-		return httpapi.AccessRegister
+		return LevelRegister
 	case Admin:
-		return httpapi.AccessAdmin
+		return LevelAdmin
 	}
-	return httpapi.AccessNone
+	return LevelNone
 }
 
 // user is who a credential is of.
@@ -80,11 +79,11 @@ func (u user) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "user "+u.n
 
 // may returns nil when the user has the access that a route demands for an
 // application, or an eureka.ErrForbidden that says what is missing.
-func (u *user) may(need httpapi.Access, app string) error {
+func (u *user) may(need Level, app string) error {
 	if u.role.level() < need {
 		return fmt.Errorf("%w: the role %s is not enough", eureka.ErrForbidden, u.role)
 	}
-	if need < httpapi.AccessRegister || u.applications == nil {
+	if need < LevelRegister || u.applications == nil {
 		return nil
 	}
 	for _, p := range u.applications {

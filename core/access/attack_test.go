@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/httpapi"
 )
 
 // attacks are ways to send guesses from fresh addresses: where the n-th comes
@@ -58,14 +57,14 @@ func TestANewCredentialGetsInUnderAttack(t *testing.T) {
 							<-time.After(time.Millisecond)
 							from, password := guess(n)
 							n++
-							assert.Error(t, f.guard.Admit(request("agent", password, from), httpapi.AccessRead, ""))
+							assert.Error(t, f.guard.Admit(request("agent", password, from), LevelRead, ""))
 						}
 					}
 					attack(warmUp / 1000)
 					tries := 0
 					for {
 						tries++
-						err := f.guard.Admit(request("agent", "right", address), httpapi.AccessRead, "")
+						err := f.guard.Admit(request("agent", "right", address), LevelRead, "")
 						if err == nil {
 							break
 						}

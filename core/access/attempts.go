@@ -8,7 +8,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/ratelimit"
 )
 
 // How often credentials that are not known yet may be tried, each try a hash
@@ -57,12 +56,12 @@ const (
 // attempts decides which credentials are compared with hashes now. It is safe
 // for concurrent use.
 type attempts struct {
-	addresses *ratelimit.Buckets
+	addresses *Buckets
 	// networks counts what each network sent, in the way of a bucket: a network
 	// whose bucket is empty is not quiet.
-	networks *ratelimit.Buckets
+	networks *Buckets
 	// patientNetworks share out the patient lane.
-	patientNetworks *ratelimit.Buckets
+	patientNetworks *Buckets
 
 	common, quiet, patient *rate.Limiter
 	turnedAway             turnedAway
@@ -70,9 +69,9 @@ type attempts struct {
 
 func newAttempts() *attempts {
 	return &attempts{
-		addresses:       ratelimit.New(ratelimit.Limits{PerSecond: addressRate, Burst: addressBurst, MaxNames: maxAddresses}),
-		networks:        ratelimit.New(ratelimit.Limits{PerSecond: networkRate, Burst: networkBurst, MaxNames: maxNetworks}),
-		patientNetworks: ratelimit.New(ratelimit.Limits{PerSecond: patientNetworkRate, Burst: patientNetworkBurst, MaxNames: patientNetworks}),
+		addresses:       NewBuckets(Limits{PerSecond: addressRate, Burst: addressBurst, MaxNames: maxAddresses}),
+		networks:        NewBuckets(Limits{PerSecond: networkRate, Burst: networkBurst, MaxNames: maxNetworks}),
+		patientNetworks: NewBuckets(Limits{PerSecond: patientNetworkRate, Burst: patientNetworkBurst, MaxNames: patientNetworks}),
 		common:          rate.NewLimiter(commonRate, commonBurst),
 		quiet:           rate.NewLimiter(quietRate, quietBurst),
 		patient:         rate.NewLimiter(patientRate, patientBurst),

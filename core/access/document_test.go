@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/httpapi"
 )
 
 // aHash is a hash of nothing in particular.
@@ -79,23 +78,23 @@ func TestMay(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		user *user
-		need httpapi.Access
+		need Level
 		app  string
 		may  bool
 	}{
-		{"a reader reads", &user{role: Read}, httpapi.AccessRead, "SHOP", true},
-		{"a reader changes nothing", &user{role: Read}, httpapi.AccessRegister, "SHOP", false},
-		{"register reads", &user{role: Register}, httpapi.AccessRead, "SHOP", true},
-		{"register registers", &user{role: Register}, httpapi.AccessRegister, "SHOP", true},
-		{"register is no peer", &user{role: Register}, httpapi.AccessAdmin, "", false},
-		{"admin registers", &user{role: Admin}, httpapi.AccessRegister, "SHOP", true},
-		{"admin is a peer", &user{role: Admin}, httpapi.AccessAdmin, "", true},
-		{"one's own application", limited, httpapi.AccessRegister, "SHOP", true},
-		{"one's own by a pattern", limited, httpapi.AccessRegister, "CART-EU", true},
-		{"another's application", limited, httpapi.AccessRegister, "SHOP-2", false},
-		{"no application", limited, httpapi.AccessRegister, "", false},
-		{"everything is read", limited, httpapi.AccessRead, "BILLING", true},
-		{"no role", &user{}, httpapi.AccessRead, "SHOP", false},
+		{"a reader reads", &user{role: Read}, LevelRead, "SHOP", true},
+		{"a reader changes nothing", &user{role: Read}, LevelRegister, "SHOP", false},
+		{"register reads", &user{role: Register}, LevelRead, "SHOP", true},
+		{"register registers", &user{role: Register}, LevelRegister, "SHOP", true},
+		{"register is no peer", &user{role: Register}, LevelAdmin, "", false},
+		{"admin registers", &user{role: Admin}, LevelRegister, "SHOP", true},
+		{"admin is a peer", &user{role: Admin}, LevelAdmin, "", true},
+		{"one's own application", limited, LevelRegister, "SHOP", true},
+		{"one's own by a pattern", limited, LevelRegister, "CART-EU", true},
+		{"another's application", limited, LevelRegister, "SHOP-2", false},
+		{"no application", limited, LevelRegister, "", false},
+		{"everything is read", limited, LevelRead, "BILLING", true},
+		{"no role", &user{}, LevelRead, "SHOP", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := c.user.may(c.need, c.app)

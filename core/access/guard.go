@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/httpapi"
 )
 
 // Config is what a [Guard] works with.
@@ -79,7 +78,7 @@ func (g *Guard) Load(ctx context.Context) error {
 // user and for a wrong password; eureka.ErrForbidden; eureka.ErrRateLimited,
 // when too many credentials were tried; and eureka.ErrUnavailable, when there
 // are no credentials to compare with: then nobody gets through.
-func (g *Guard) Admit(r *http.Request, need httpapi.Access, app string) error {
+func (g *Guard) Admit(r *http.Request, need Level, app string) error {
 	u, err := g.identify(r)
 	if err != nil {
 		return err

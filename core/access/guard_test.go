@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/httpapi"
 )
 
 // fixture is a guard over a document that a test may change, in fake time, with
@@ -112,7 +111,7 @@ func request(name, password, address string) *http.Request {
 
 // ask asks for reading, from one address.
 func (f *fixture) ask(name, password string) error {
-	return f.guard.Admit(request(name, password, "192.0.2.1:1000"), httpapi.AccessRead, "")
+	return f.guard.Admit(request(name, password, "192.0.2.1:1000"), LevelRead, "")
 }
 
 // bubble runs a test in fake time.
@@ -127,8 +126,8 @@ func TestAdmit(t *testing.T) {
 		assert.ErrorIs(t, f.ask("", ""), eureka.ErrUnauthenticated)
 		assert.ErrorIs(t, f.ask("AGENT", "right"), eureka.ErrUnauthenticated)
 		r := request("agent", "right", "192.0.2.1:1000")
-		assert.NoError(t, f.guard.Admit(r, httpapi.AccessRegister, "SHOP"))
-		assert.ErrorIs(t, f.guard.Admit(r, httpapi.AccessAdmin, ""), eureka.ErrForbidden)
+		assert.NoError(t, f.guard.Admit(r, LevelRegister, "SHOP"))
+		assert.ErrorIs(t, f.guard.Admit(r, LevelAdmin, ""), eureka.ErrForbidden)
 	})
 }
 
@@ -149,7 +148,7 @@ func TestHeadersThatAreNoCredentials(t *testing.T) {
 		} {
 			r := httptest.NewRequest(http.MethodGet, "/eureka/apps", nil)
 			r.Header["Authorization"] = values
-			assert.ErrorIs(t, f.guard.Admit(r, httpapi.AccessRead, ""), eureka.ErrUnauthenticated, name)
+			assert.ErrorIs(t, f.guard.Admit(r, LevelRead, ""), eureka.ErrUnauthenticated, name)
 		}
 		readings, hashes := f.counts()
 		assert.Zero(t, readings, "nothing to compare")
@@ -211,7 +210,7 @@ func TestCallersTogetherAreToldApart(t *testing.T) {
 		} {
 			for range 3 {
 				r := request(c.name, c.password, "192.0.2.1:1000")
-				all.Go(func() { assert.ErrorIs(t, f.guard.Admit(r, httpapi.AccessAdmin, "SHOP"), c.want, c.name) })
+				all.Go(func() { assert.ErrorIs(t, f.guard.Admit(r, LevelAdmin, "SHOP"), c.want, c.name) })
 			}
 		}
 		all.Wait()
@@ -277,7 +276,7 @@ func TestBruteForceIsBounded(t *testing.T) {
 		assert.InDelta(t, addressBurst+10*addressRate, hashes, 2, "in 10 s from one address")
 		assert.Equal(t, 1000-hashes+1, limited)
 		r := request("new", "also right", "198.51.100.1:1000")
-		assert.NoError(t, f.guard.Admit(r, httpapi.AccessRead, ""), "nor a new one from elsewhere")
+		assert.NoError(t, f.guard.Admit(r, LevelRead, ""), "nor a new one from elsewhere")
 	})
 }
 
@@ -287,7 +286,7 @@ func TestBruteForceFromManyAddressesIsBounded(t *testing.T) {
 		for i := range 10_000 {
 			<-time.After(time.Millisecond)
 			r := request("agent", fmt.Sprint("guess ", i), fmt.Sprintf("10.%d.%d.1:1000", i/256, i%256))
-			assert.Error(t, f.guard.Admit(r, httpapi.AccessRead, ""))
+			assert.Error(t, f.guard.Admit(r, LevelRead, ""))
 		}
 		_, hashes := f.counts()
 		assert.LessOrEqual(t, float64(hashes), totalBurst+10*totalRate, "in 10 s from all")
@@ -366,7 +365,7 @@ func BenchmarkAdmit(b *testing.B) {
 	r := request("agent", "correct horse battery", "192.0.2.1:1000")
 	b.ReportAllocs()
 	for b.Loop() {
-		if err := guard.Admit(r, httpapi.AccessRegister, "SHOP-EU"); err != nil {
+		if err := guard.Admit(r, LevelRegister, "SHOP-EU"); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/httpapi"
 )
 
 // TestReadAgainByAge: every five minutes, by a request.
@@ -61,7 +60,7 @@ func TestRotation(t *testing.T) {
 		f.users(entry("agent", Admin, "old", "new"), entry("other", Read, "same"))
 		assert.NoError(t, f.ask("agent", "new"), "though it was refused")
 		assert.NoError(t, f.ask("agent", "old"))
-		err := f.guard.Admit(request("agent", "old", "192.0.2.1:1"), httpapi.AccessAdmin, "")
+		err := f.guard.Admit(request("agent", "old", "192.0.2.1:1"), LevelAdmin, "")
 		assert.NoError(t, err, "the role is the new one too")
 
 		_, before := f.counts()
@@ -157,7 +156,7 @@ func TestASlowSource(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		held := make(chan error)
 		go func() {
-			held <- f.guard.Admit(request("agent", "right", "192.0.2.1:1").WithContext(ctx), httpapi.AccessRead, "")
+			held <- f.guard.Admit(request("agent", "right", "192.0.2.1:1").WithContext(ctx), LevelRead, "")
 		}()
 		<-time.After(time.Second)
 		cancel()
@@ -183,7 +182,7 @@ func TestASourceThatHangs(t *testing.T) {
 		defer cancel()
 		<-time.After(time.Millisecond)
 		begin := time.Now()
-		err := f.guard.Admit(request("agent", "right", "192.0.2.1:1").WithContext(ctx), httpapi.AccessRead, "")
+		err := f.guard.Admit(request("agent", "right", "192.0.2.1:1").WithContext(ctx), LevelRead, "")
 		assert.ErrorIs(t, err, eureka.ErrUnavailable)
 		assert.Less(t, time.Since(begin), time.Second)
 		<-time.After(readTimeout)
@@ -192,6 +191,6 @@ func TestASourceThatHangs(t *testing.T) {
 }
 
 func TestAGuardWithoutASourceAdmitsNobody(t *testing.T) {
-	err := New(Config{}).Admit(request("agent", "right", "192.0.2.1:1"), httpapi.AccessRead, "")
+	err := New(Config{}).Admit(request("agent", "right", "192.0.2.1:1"), LevelRead, "")
 	assert.ErrorIs(t, err, eureka.ErrUnavailable)
 }

@@ -16,8 +16,8 @@ import (
 
 	"github.com/eurekaless/registry/core/dashboard"
 	"github.com/eurekaless/registry/core/dashboard/templates"
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/published"
 )
 
 var (
@@ -276,7 +276,7 @@ func BenchmarkOverview(b *testing.B) {
 // TestHeldBack: an instance whose eviction is held back is marked with words,
 // in the list and on its own page, unless it has renewed since the pass.
 func TestHeldBack(t *testing.T) {
-	held := dashboard.NewHeld(&published.Statistics{
+	held := dashboard.NewHeld(&delta.Statistics{
 		Pass: now, HeldBack: 2, Held: []eureka.Key{eureka.NewKey("SHOP", "silent"), eureka.NewKey("SHOP", "back")},
 	})
 	renewed := func(at time.Time) func(*eureka.InstanceInfo) {

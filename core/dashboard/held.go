@@ -3,8 +3,8 @@ package dashboard
 import (
 	"time"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/published"
 )
 
 // Held is what the last eviction pass found expired and held back. The zero
@@ -15,7 +15,7 @@ type Held struct {
 }
 
 // NewHeld returns what statistics name as held back.
-func NewHeld(s *published.Statistics) Held {
+func NewHeld(s *delta.Statistics) Held {
 	h := Held{pass: s.Pass, keys: make(map[eureka.Key]bool, len(s.Held))}
 	for _, key := range s.Held {
 		h.keys[key] = true

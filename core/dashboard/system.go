@@ -3,7 +3,7 @@ package dashboard
 import (
 	"time"
 
-	"github.com/eurekaless/registry/core/published"
+	"github.com/eurekaless/registry/core/delta"
 )
 
 // System is the registry's own state.
@@ -16,7 +16,7 @@ type System struct {
 	Faults []string
 	// Statistics are those of the last eviction pass; HasStatistics says that
 	// there was one and that they could be read.
-	Statistics    published.Statistics
+	Statistics    delta.Statistics
 	HasStatistics bool
 	// Regions are the other regions that this registry reads.
 	Regions []Region
@@ -41,5 +41,5 @@ type Status struct {
 // Recent is the page of the last registrations and cancellations.
 type Recent struct {
 	Frame
-	published.Recent
+	delta.Recent
 }

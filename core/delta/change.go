@@ -35,18 +35,20 @@ func (r *Row) Deleted() bool { return r.Instance.Action == eureka.Deleted }
 // window of a reader. A cold container reads rows from before its snapshot
 // began, and healing does when passes have failed for an hour.
 const (
-	keptAtLeast = 75 * time.Minute
-	keptBeyond  = 15 * time.Minute
+	minRowLifetime  = 75 * time.Minute
+	beyondRetention = 15 * time.Minute
 )
 
 // ErrWindowTooLong says that rows were asked for that may have left the table
 // already. The answer would lack them.
 var ErrWindowTooLong = errors.New("window is longer than rows live")
 
-// Kept returns for how long stores keep rows, and the chunks of a snapshot,
+// RowLifetime returns for how long stores keep rows, and the chunks of a snapshot,
 // when the readers' window is retention. To ask for a longer window than that
 // is an [ErrWindowTooLong].
-func Kept(retention time.Duration) time.Duration { return max(keptAtLeast, retention+keptBeyond) }
+func RowLifetime(retention time.Duration) time.Duration {
+	return max(minRowLifetime, retention+beyondRetention)
+}
 
 // Sink takes rows. Put is idempotent for rows of equal Written, Sequence and
 // Key.

@@ -4,14 +4,13 @@ import (
 	"time"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 )
 
 // Image is one change of the lease table: an item before and after one write.
 type Image struct {
 	// Old and New are the item before and after the write, a lease or a
 	// tombstone; nil where there was none. Both are only read.
-	Old, New *lease.Lease
+	Old, New *eureka.Lease
 	// Removed says that the item was taken out of the table, by its TTL or by
 	// hand; New is nil then.
 	Removed bool
@@ -54,7 +53,7 @@ func (c *Image) row(key eureka.Key, version int64, instance *eureka.InstanceInfo
 }
 
 // live reports whether there is a lease that is not a tombstone.
-func live(l *lease.Lease) bool { return l != nil && !l.Tombstone() }
+func live(l *eureka.Lease) bool { return l != nil && !l.Tombstone() }
 
 // DeletedInstance returns an instance as the deltas show one that is gone: as
 // it last was, with action DELETED, and with the time at which it went as both

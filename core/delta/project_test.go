@@ -10,7 +10,6 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 )
 
 var (
@@ -19,8 +18,8 @@ var (
 )
 
 // alive returns a lease of a version.
-func alive(version int64, change func(*lease.Lease)) *lease.Lease {
-	l := &lease.Lease{
+func alive(version int64, change func(*eureka.Lease)) *eureka.Lease {
+	l := &eureka.Lease{
 		Key: key,
 		Instance: &eureka.InstanceInfo{
 			InstanceID: "shop-1", HostName: "shop-1.example.org", App: "SHOP", IPAddr: "192.0.2.10",
@@ -37,12 +36,12 @@ func alive(version int64, change func(*lease.Lease)) *lease.Lease {
 }
 
 // tombstone returns a tombstone of a version.
-func tombstone(version int64) *lease.Lease {
-	return &lease.Lease{Key: key, Version: version, Overridden: eureka.OutOfService, Gone: start.Add(2 * time.Minute)}
+func tombstone(version int64) *eureka.Lease {
+	return &eureka.Lease{Key: key, Version: version, Overridden: eureka.OutOfService, Gone: start.Add(2 * time.Minute)}
 }
 
 func TestProject(t *testing.T) {
-	overridden := alive(8, func(l *lease.Lease) {
+	overridden := alive(8, func(l *eureka.Lease) {
 		l.Status, l.Overridden, l.Action = eureka.OutOfService, eureka.OutOfService, eureka.Modified
 	})
 	for _, test := range []struct {
@@ -83,7 +82,7 @@ func TestProject(t *testing.T) {
 }
 
 // gone returns the lease's instance as a delta shows it after it has gone.
-func gone(l *lease.Lease, when time.Time) *eureka.InstanceInfo {
+func gone(l *eureka.Lease, when time.Time) *eureka.InstanceInfo {
 	i := l.Effective()
 	i.Action, i.LastUpdated, i.Lease.Evicted = eureka.Deleted, when, when
 	return i

@@ -15,8 +15,8 @@ import (
 	"github.com/eurekaless/registry/core/discovery"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/httpapi"
-	"github.com/eurekaless/registry/core/readcache"
 	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/core/view"
 	"github.com/eurekaless/registry/storage/memory"
 )
 
@@ -25,7 +25,7 @@ func exampleRegistry() *httptest.Server {
 	store := memory.New(memory.Config{})
 	return httptest.NewServer(httpapi.New(httpapi.Config{
 		Registry: registry.New(registry.Config{Store: store}),
-		Cache:    readcache.New(readcache.Config{Source: store}),
+		Cache:    view.New(view.Config{Source: store}),
 		Logger:   quiet,
 	}))
 }

@@ -8,11 +8,10 @@ import (
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/eviction"
-	"github.com/eurekaless/registry/core/lease"
 )
 
 // benchLeases returns n leases of which a twentieth expired.
-func benchLeases(n int) []lease.Lease {
+func benchLeases(n int) []eureka.Lease {
 	leases := leasesOf(group{n: n - n/20}, group{n: n / 20, silent: 2 * time.Minute})
 	for i := range leases {
 		leases[i].Version = int64(i + 1)

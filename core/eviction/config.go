@@ -22,11 +22,11 @@ type Config struct {
 	// knows that it is late; positive; default 60 s.
 	Interval time.Duration
 	// Retention is the window of the deltas, which says for how long rows live;
-	// see [delta.Kept]; positive; default 180 s.
+	// see [delta.RowLifetime]; positive; default 180 s.
 	Retention time.Duration
 	// SnapshotInterval is the age from which on the published snapshot is
 	// replaced, however little has changed; positive, well below
-	// [published.SnapshotMaxAge]; default 10 min.
+	// [delta.SnapshotMaxAge]; default 10 min.
 	SnapshotInterval time.Duration
 	// HealingGrace is how old a change must be before a row is written in the
 	// place of its stream record, which may just be on its way. Not negative;

@@ -11,7 +11,6 @@ import (
 
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/eviction"
-	"github.com/eurekaless/registry/core/lease"
 )
 
 // cutFleet is 1,000 instances with heartbeats every 30 to 31 s, taken by
@@ -19,7 +18,7 @@ import (
 // for the quiet time. A part of the fleet falls silent at once.
 type cutFleet struct {
 	rng       *rand.Rand
-	leases    []lease.Lease
+	leases    []eureka.Lease
 	next      []time.Time
 	wrote     [][]time.Time // by process and lease
 	cut       map[int]bool
@@ -32,7 +31,7 @@ const cutFleetSize = 1000
 
 func newCutFleet(cut, processes int, quiet time.Duration, seed uint64) *cutFleet {
 	f := &cutFleet{
-		rng: random(seed), leases: make([]lease.Lease, cutFleetSize), next: make([]time.Time, cutFleetSize),
+		rng: random(seed), leases: make([]eureka.Lease, cutFleetSize), next: make([]time.Time, cutFleetSize),
 		wrote: make([][]time.Time, processes), cut: map[int]bool{}, cutAt: epoch.Add(5 * time.Minute), evicted: map[eureka.Key]bool{},
 	}
 	for p := range f.wrote {
@@ -73,7 +72,7 @@ func (f *cutFleet) heartbeats(until time.Time) {
 func (f *cutFleet) pass(after time.Duration) {
 	at := f.cutAt.Add(after)
 	f.heartbeats(at)
-	live := make([]lease.Lease, 0, len(f.leases))
+	live := make([]eureka.Lease, 0, len(f.leases))
 	for _, l := range f.leases {
 		if !f.evicted[l.Key] {
 			live = append(live, l)

@@ -13,8 +13,6 @@ import (
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/eviction"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/published"
 	"github.com/eurekaless/registry/core/registry"
 )
 
@@ -24,13 +22,13 @@ import (
 type tables struct {
 	mu     sync.Mutex
 	now    time.Time
-	leases map[eureka.Key]lease.Lease
+	leases map[eureka.Key]eureka.Lease
 	rows   []delta.Row
 
-	snapshot   *published.Snapshot
-	statistics published.Statistics
-	claim      published.Claim
-	recent     published.Recent
+	snapshot   *delta.Snapshot
+	statistics delta.Statistics
+	claim      delta.Claim
+	recent     delta.Recent
 	recentPuts int
 
 	// lose keeps changes from becoming rows, as if their stream records were
@@ -48,7 +46,7 @@ type tables struct {
 var epoch = time.UnixMilli(1_700_000_000_000).UTC()
 
 func newTables() *tables {
-	return &tables{now: epoch, leases: map[eureka.Key]lease.Lease{}, corrupt: map[eureka.Key]bool{}}
+	return &tables{now: epoch, leases: map[eureka.Key]eureka.Lease{}, corrupt: map[eureka.Key]bool{}}
 }
 
 // clock is the tables' clock.
@@ -107,7 +105,7 @@ func (t *tables) do(ctx context.Context, operation string, key eureka.Key, apply
 }
 
 // write stores an item and makes the row of the change.
-func (t *tables) write(next lease.Lease) {
+func (t *tables) write(next eureka.Lease) {
 	image := delta.Image{New: &next, Marked: true, Sequence: fmt.Sprint(len(t.rows))}
 	if old, ok := t.leases[next.Key]; ok {
 		image.Old = &old
@@ -125,10 +123,10 @@ func (t *tables) record(image delta.Image) {
 
 // register registers an instance that is UP, with the usual times unless change
 // sets others.
-func (t *tables) register(key eureka.Key, change func(*lease.Lease)) {
+func (t *tables) register(key eureka.Key, change func(*eureka.Lease)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	l := lease.Lease{
+	l := eureka.Lease{
 		Key:      key,
 		Instance: &eureka.InstanceInfo{InstanceID: key.ID, HostName: key.ID, App: key.App, IPAddr: "192.0.2.10", Status: eureka.Up},
 		Version:  max(t.now.UnixMilli(), t.leases[key].Version) + 1,
@@ -169,7 +167,7 @@ func (t *tables) setStatus(key eureka.Key, status eureka.Status) {
 func (t *tables) cancel(key eureka.Key) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.write(lease.Lease{Key: key, Version: t.leases[key].Version + 1, Gone: t.now})
+	t.write(eureka.Lease{Key: key, Version: t.leases[key].Version + 1, Gone: t.now})
 }
 
 // remove takes an item out of the table, as its TTL does.
@@ -182,7 +180,7 @@ func (t *tables) remove(key eureka.Key) {
 }
 
 // lease returns an item and whether it is a live lease.
-func (t *tables) lease(key eureka.Key) (lease.Lease, bool) {
+func (t *tables) lease(key eureka.Key) (eureka.Lease, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	l, ok := t.leases[key]
@@ -202,7 +200,7 @@ func (t *tables) live() int {
 	return n
 }
 
-func (t *tables) Scan(ctx context.Context) (leases []lease.Lease, err error) {
+func (t *tables) Scan(ctx context.Context) (leases []eureka.Lease, err error) {
 	return leases, t.do(ctx, "Scan", eureka.Key{}, func() error {
 		for key, l := range t.leases {
 			if !t.corrupt[key] {
@@ -213,7 +211,7 @@ func (t *tables) Scan(ctx context.Context) (leases []lease.Lease, err error) {
 	})
 }
 
-func (t *tables) Get(ctx context.Context, key eureka.Key) (found *lease.Lease, err error) {
+func (t *tables) Get(ctx context.Context, key eureka.Key) (found *eureka.Lease, err error) {
 	return found, t.do(ctx, "Get", key, func() error {
 		l, ok := t.leases[key]
 		switch {
@@ -236,7 +234,7 @@ func (t *tables) Evict(ctx context.Context, key eureka.Key, renewed, now time.Ti
 		if l.Tombstone() || !l.Renewed.Equal(renewed) {
 			return &registry.ConditionFailedError{Stored: &l}
 		}
-		t.write(lease.Lease{Key: key, Version: l.Version + 1, Overridden: l.Overridden, Gone: now})
+		t.write(eureka.Lease{Key: key, Version: l.Version + 1, Overridden: l.Overridden, Gone: now})
 		return nil
 	})
 }
@@ -259,7 +257,7 @@ func (t *tables) Deltas(ctx context.Context, since, until time.Time) (rows []del
 	})
 }
 
-func (t *tables) Snapshot(ctx context.Context) (s *published.Snapshot, err error) {
+func (t *tables) Snapshot(ctx context.Context) (s *delta.Snapshot, err error) {
 	return s, t.do(ctx, "Snapshot", eureka.Key{}, func() error {
 		if t.snapshot == nil {
 			return eureka.ErrNoSnapshot
@@ -269,19 +267,19 @@ func (t *tables) Snapshot(ctx context.Context) (s *published.Snapshot, err error
 	})
 }
 
-func (t *tables) PutSnapshot(ctx context.Context, s *published.Snapshot) error {
+func (t *tables) PutSnapshot(ctx context.Context, s *delta.Snapshot) error {
 	return t.do(ctx, "PutSnapshot", eureka.Key{}, func() error { t.snapshot = s; return nil })
 }
 
-func (t *tables) Statistics(ctx context.Context) (s published.Statistics, err error) {
+func (t *tables) Statistics(ctx context.Context) (s delta.Statistics, err error) {
 	return s, t.do(ctx, "Statistics", eureka.Key{}, func() error { s = t.statistics; return nil })
 }
 
-func (t *tables) PutStatistics(ctx context.Context, s published.Statistics) error {
+func (t *tables) PutStatistics(ctx context.Context, s delta.Statistics) error {
 	return t.do(ctx, "PutStatistics", eureka.Key{}, func() error { t.statistics = s; return nil })
 }
 
-func (t *tables) Claim(ctx context.Context, c published.Claim) error {
+func (t *tables) Claim(ctx context.Context, c delta.Claim) error {
 	return t.do(ctx, "Claim", eureka.Key{}, func() error {
 		if c.Conflicts(t.claim) {
 			return eureka.ErrPassClaimed
@@ -291,11 +289,11 @@ func (t *tables) Claim(ctx context.Context, c published.Claim) error {
 	})
 }
 
-func (t *tables) Recent(ctx context.Context) (r published.Recent, err error) {
+func (t *tables) Recent(ctx context.Context) (r delta.Recent, err error) {
 	return r, t.do(ctx, "Recent", eureka.Key{}, func() error { r = t.recent; return nil })
 }
 
-func (t *tables) PutRecent(ctx context.Context, r published.Recent) error {
+func (t *tables) PutRecent(ctx context.Context, r delta.Recent) error {
 	return t.do(ctx, "PutRecent", eureka.Key{}, func() error {
 		t.recent, t.recentPuts = r, t.recentPuts+1
 		return nil

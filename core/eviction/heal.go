@@ -9,8 +9,6 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/published"
 )
 
 // healingBatch is how many rows are given to the sink at once, and
@@ -30,7 +28,7 @@ const (
 //
 // Readers apply rows by version, so a row too many does no harm, and neither
 // does one that turns up after all.
-func (r *Runner) heal(ctx context.Context, h *history, leases []lease.Lease) (int, error) {
+func (r *Runner) heal(ctx context.Context, h *history, leases []eureka.Lease) (int, error) {
 	c := newComparison(h, leases)
 	deletions, err := r.confirm(ctx, c.vanished())
 	healed, writeErr := r.writeRows(ctx, append(c.lost(), deletions...))
@@ -103,15 +101,15 @@ func (r *Runner) writeBatch(ctx context.Context, batch []delta.Row) (int, error)
 // comparison is a scan beside what readers were told.
 type comparison struct {
 	*history
-	leases []lease.Lease
+	leases []eureka.Lease
 	// before are the entries of the snapshot.
-	before map[eureka.Key]published.Entry
+	before map[eureka.Key]delta.Entry
 	// latest is the last row of each instance.
 	latest map[eureka.Key]delta.Row
 }
 
-func newComparison(h *history, leases []lease.Lease) *comparison {
-	c := &comparison{history: h, leases: leases, latest: delta.Latest(h.rows), before: map[eureka.Key]published.Entry{}}
+func newComparison(h *history, leases []eureka.Lease) *comparison {
+	c := &comparison{history: h, leases: leases, latest: delta.Latest(h.rows), before: map[eureka.Key]delta.Entry{}}
 	if h.snapshot != nil {
 		for _, e := range h.snapshot.Entries {
 			c.before[e.Key] = e
@@ -134,7 +132,7 @@ func (c *comparison) lost() []delta.Row {
 
 // mayBeLost reports whether a state is neither too young nor known to have
 // reached the readers.
-func (c *comparison) mayBeLost(l *lease.Lease) bool {
+func (c *comparison) mayBeLost(l *eureka.Lease) bool {
 	changed := l.Updated
 	if l.Tombstone() {
 		changed = l.Gone
@@ -151,7 +149,7 @@ func (c *comparison) young(changed, pass time.Time) bool {
 
 // told reports whether a state is known to have reached the readers: an earlier
 // pass found it when it was no longer young, or a row carries it.
-func (c *comparison) told(l *lease.Lease, changed time.Time) bool {
+func (c *comparison) told(l *eureka.Lease, changed time.Time) bool {
 	entry, listed := c.before[l.Key]
 	listed = listed && entry.Version == l.Version
 	switch {
@@ -175,7 +173,7 @@ func (c *comparison) earliest(changed time.Time, listed bool) time.Time {
 }
 
 // row returns the row of a lease or tombstone.
-func (c *comparison) row(l *lease.Lease) delta.Row {
+func (c *comparison) row(l *eureka.Lease) delta.Row {
 	instance := l.Effective()
 	if instance == nil {
 		instance = delta.DeletedInstance(c.lastKnown(l.Key), l.Gone)

@@ -16,7 +16,6 @@ import (
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/eviction"
-	"github.com/eurekaless/registry/core/published"
 )
 
 // shop1 is the instance that the healing tests change.
@@ -519,7 +518,7 @@ func (t *tables) settled(key eureka.Key, grace time.Duration) bool {
 	if l.Tombstone() {
 		return !l.Gone.After(t.snapshot.Began.Add(-grace))
 	}
-	return slices.ContainsFunc(t.snapshot.Entries, func(e published.Entry) bool {
+	return slices.ContainsFunc(t.snapshot.Entries, func(e delta.Entry) bool {
 		return e.Key == key && e.Version == l.Version
 	})
 }

@@ -7,9 +7,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/published"
 )
 
 // MaxLateness bounds how far a late pass extends leases.
@@ -39,7 +38,7 @@ type Plan struct {
 	// leases when there is none.
 	Limit int
 	// Statistics describes the leases as they were found; its Evicted is 0.
-	Statistics published.Statistics
+	Statistics delta.Statistics
 }
 
 // NewPlan decides what a pass at now evicts. It is a pure function: the same
@@ -53,9 +52,9 @@ type Plan struct {
 // Self-preservation compares two counts of live leases, whatever their status.
 // Expected are all but those that are both expired and silent for longer than
 // MaxSilence (and the lateness); a lease with a duration of hours is expected
-// for all of it. Seen are the expected ones that [lease.Lease.Seen]
+// for all of it. Seen are the expected ones that [eureka.Lease.Seen]
 // says so of, with the clock allowance, but for those that must have fallen
-// silent too (see [lease.Lease.SilencedWith]). When seen is at or below
+// silent too (see [eureka.Lease.SilencedWith]). When seen is at or below
 // floor(RenewalThreshold * expected), only expired leases that are no longer
 // expected are evicted, and since they are not counted the mode ends by itself.
 //
@@ -65,9 +64,9 @@ type Plan struct {
 // clock that jumps by hours: one pass can then not empty the registry, and by
 // the next the living have renewed. The random order keeps a limited pass from
 // taking all of one application.
-func NewPlan(leases []lease.Lease, now time.Time, policy Policy, late time.Duration, rng *rand.Rand) Plan {
+func NewPlan(leases []eureka.Lease, now time.Time, policy Policy, late time.Duration, rng *rand.Rand) Plan {
 	found := count(leases, now, policy, late)
-	stats := published.Statistics{
+	stats := delta.Statistics{
 		Pass:      now,
 		Leases:    found.live,
 		Expected:  found.live - len(found.given),
@@ -105,7 +104,7 @@ type census struct {
 }
 
 // count takes the census of the live leases.
-func count(leases []lease.Lease, now time.Time, policy Policy, late time.Duration) census {
+func count(leases []eureka.Lease, now time.Time, policy Policy, late time.Duration) census {
 	c := census{statuses: eureka.StatusCounts{}}
 	silenced := 0.0 // leases that look seen, but fell silent with those that do not
 	for i := range leases {
@@ -135,7 +134,7 @@ func count(leases []lease.Lease, now time.Time, policy Policy, late time.Duratio
 }
 
 // held names the first of those n expired leases that were not picked.
-func held(leases []lease.Lease, expired, picked []int, n int) []eureka.Key {
+func held(leases []eureka.Lease, expired, picked []int, n int) []eureka.Key {
 	if n == 0 {
 		return nil
 	}
@@ -143,7 +142,7 @@ func held(leases []lease.Lease, expired, picked []int, n int) []eureka.Key {
 	for _, i := range picked {
 		going[i] = true
 	}
-	keys := make([]eureka.Key, 0, min(n, published.HeldLimit))
+	keys := make([]eureka.Key, 0, min(n, delta.HeldLimit))
 	for _, i := range expired {
 		if len(keys) == cap(keys) {
 			break

@@ -12,10 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/eviction"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/published"
 )
 
 // group is a number of alike leases.
@@ -28,8 +27,8 @@ type group struct {
 }
 
 // leasesOf returns the groups' leases as a scan at epoch finds them.
-func leasesOf(groups ...group) []lease.Lease {
-	var leases []lease.Lease
+func leasesOf(groups ...group) []eureka.Lease {
+	var leases []eureka.Lease
 	for g, group := range groups {
 		for range group.n {
 			key := eureka.NewKey(fmt.Sprintf("app-%d", g), fmt.Sprintf("i-%d", len(leases)))
@@ -39,8 +38,8 @@ func leasesOf(groups ...group) []lease.Lease {
 	return leases
 }
 
-func newLease(key eureka.Key, g group) lease.Lease {
-	l := lease.Lease{
+func newLease(key eureka.Key, g group) eureka.Lease {
+	l := eureka.Lease{
 		Key: key, Instance: &eureka.InstanceInfo{InstanceID: key.ID, App: key.App},
 		Status: g.status, Renewed: epoch.Add(-g.silent), Interval: g.interval, Duration: g.duration,
 	}
@@ -65,7 +64,7 @@ func TestPlan(t *testing.T) {
 	allowance := func(p *eviction.Policy) { p.ClockAllowance = 5 * time.Second }
 	for _, test := range []struct {
 		name   string
-		leases []lease.Lease
+		leases []eureka.Lease
 		policy func(*eviction.Policy)
 		late   time.Duration
 
@@ -88,7 +87,7 @@ func TestPlan(t *testing.T) {
 			evict: 1, expired: 1, limit: 1, expected: 1},
 		{name: "a lease of its own duration", leases: leasesOf(group{n: 1, silent: 4 * time.Second, duration: 3 * time.Second, interval: time.Second}),
 			evict: 1, expired: 1, limit: 1, expected: 1},
-		{name: "tombstones are not leases", leases: []lease.Lease{{Key: eureka.NewKey("a", "b"), Gone: epoch}}},
+		{name: "tombstones are not leases", leases: []eureka.Lease{{Key: eureka.NewKey("a", "b"), Gone: epoch}}},
 
 		{name: "one dead of twenty", leases: leasesOf(group{n: 19}, group{n: 1, silent: 2 * time.Minute}),
 			evict: 1, expired: 1, limit: 3, expected: 20, seen: 19, threshold: 17},
@@ -162,10 +161,10 @@ func TestPlan(t *testing.T) {
 
 // requireHeld fails unless what is expired and not to be evicted is counted,
 // and named as far as the bound lets it.
-func requireHeld(t *testing.T, leases []lease.Lease, plan eviction.Plan) {
+func requireHeld(t *testing.T, leases []eureka.Lease, plan eviction.Plan) {
 	t.Helper()
 	require.Equal(t, plan.Expired-len(plan.Evict), plan.Statistics.HeldBack, "held back")
-	require.Len(t, plan.Statistics.Held, min(plan.Statistics.HeldBack, published.HeldLimit))
+	require.Len(t, plan.Statistics.Held, min(plan.Statistics.HeldBack, delta.HeldLimit))
 	open := map[eureka.Key]bool{}
 	for _, l := range leases {
 		open[l.Key] = l.Expired(plan.Statistics.Pass, 0)
@@ -184,7 +183,7 @@ func requireHeld(t *testing.T, leases []lease.Lease, plan eviction.Plan) {
 func TestPlanNamesWhatItHoldsBack(t *testing.T) {
 	for _, test := range []struct {
 		name           string
-		leases         []lease.Lease
+		leases         []eureka.Lease
 		policy         func(*eviction.Policy)
 		evicted, held  int
 		selfPreserving bool
@@ -212,7 +211,7 @@ func TestPlanNamesWhatItHoldsBack(t *testing.T) {
 
 func TestPlanStatistics(t *testing.T) {
 	leases := leasesOf(group{n: 3}, group{n: 2, status: eureka.Down}, group{n: 1, status: eureka.OutOfService, silent: time.Hour})
-	leases = append(leases, lease.Lease{Key: eureka.NewKey("app", "gone"), Status: eureka.Up, Gone: epoch})
+	leases = append(leases, eureka.Lease{Key: eureka.NewKey("app", "gone"), Status: eureka.Up, Gone: epoch})
 	stats := eviction.NewPlan(leases, epoch, eviction.DefaultPolicy(), 0, random(1)).Statistics
 	assert.Equal(t, 6, stats.Leases)
 	assert.Equal(t, "DOWN_2_OUT_OF_SERVICE_1_UP_3_", stats.HashCode)
@@ -281,7 +280,7 @@ func TestPlanProperties(t *testing.T) {
 		require.Equal(t, given, leases, "the leases are only read")
 		require.Equal(t, plan, eviction.NewPlan(leases, epoch, policy, late, random(seed)), "the same source makes the same plan")
 
-		byKey := map[eureka.Key]lease.Lease{}
+		byKey := map[eureka.Key]eureka.Lease{}
 		live := 0
 		for i, l := range leases {
 			byKey[l.Key] = leases[i]
@@ -322,18 +321,18 @@ func TestPlanProperties(t *testing.T) {
 }
 
 // mayGo reports whether a lease may be evicted at epoch at all.
-func mayGo(l *lease.Lease, p eviction.Policy, late time.Duration, preserved bool) bool {
+func mayGo(l *eureka.Lease, p eviction.Policy, late time.Duration, preserved bool) bool {
 	silent := epoch.Sub(l.Renewed)
 	return !l.Tombstone() && silent > l.Duration+p.ClockAllowance+late && (!preserved || silent > p.MaxSilence+late)
 }
 
-func drawLease(t *rapid.T) lease.Lease {
+func drawLease(t *rapid.T) eureka.Lease {
 	seconds := func(lo, hi int, label string) time.Duration {
 		return time.Duration(rapid.IntRange(lo, hi).Draw(t, label)) * time.Second
 	}
 	key := eureka.NewKey(rapid.StringMatching(`[A-C]`).Draw(t, "app"), rapid.StringMatching(`[a-z0-9]{16}`).Draw(t, "id"))
 	if rapid.IntRange(0, 9).Draw(t, "kind") == 0 {
-		return lease.Lease{Key: key, Gone: epoch}
+		return eureka.Lease{Key: key, Gone: epoch}
 	}
 	return newLease(key, group{
 		silent:   rapid.SampledFrom([]time.Duration{0, seconds(0, 100, "silent"), seconds(0, 9000, "longSilent")}).Draw(t, "silence"),

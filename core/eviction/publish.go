@@ -8,8 +8,6 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/published"
 )
 
 // A snapshot costs write units by the size of the registry, so it is published
@@ -27,7 +25,7 @@ const statisticsTime = 5 * time.Second
 // publish brings readers what they miss and leaves statistics, recent events
 // and, when it is due, the snapshot for them. settled is that of the pass
 // before.
-func (r *Runner) publish(ctx context.Context, leases []lease.Lease, settled time.Time, report *Report) error {
+func (r *Runner) publish(ctx context.Context, leases []eureka.Lease, settled time.Time, report *Report) error {
 	limited, cancel := reserving(ctx, statisticsTime)
 	defer cancel()
 	history, err := r.history(limited, report.Statistics.Pass, settled)
@@ -80,11 +78,11 @@ func (r *Runner) due(h *history, entries, healed int) bool {
 // publishSnapshot publishes the registry as the scan found it. What this pass
 // evicted is in it as it was: the tombstones' versions are not known here, and
 // their rows complete it like those of every other write after the scan began.
-func (r *Runner) publishSnapshot(ctx context.Context, leases []lease.Lease, report *Report) error {
-	s := &published.Snapshot{Began: report.Statistics.Pass, Entries: make([]published.Entry, len(leases))}
+func (r *Runner) publishSnapshot(ctx context.Context, leases []eureka.Lease, report *Report) error {
+	s := &delta.Snapshot{Began: report.Statistics.Pass, Entries: make([]delta.Entry, len(leases))}
 	for i := range leases {
 		l := &leases[i]
-		s.Entries[i] = published.Entry{Key: l.Key, Version: l.Version, Instance: l.Effective()}
+		s.Entries[i] = delta.Entry{Key: l.Key, Version: l.Version, Instance: l.Effective()}
 	}
 	if err := r.cfg.Publications.PutSnapshot(ctx, s); err != nil {
 		return fmt.Errorf("publish snapshot: %w", err)
@@ -100,7 +98,7 @@ type history struct {
 	began time.Time
 	grace time.Duration
 	// snapshot was published by an earlier pass; nil: there is none.
-	snapshot *published.Snapshot
+	snapshot *delta.Snapshot
 	// settled is when the last pass began that left nothing unhealed; zero when
 	// there was none, or when it lies ahead of the clock.
 	settled time.Time
@@ -121,7 +119,7 @@ func (r *Runner) history(ctx context.Context, began, settled time.Time) (*histor
 		return nil, fmt.Errorf("heal: read snapshot: %w", err)
 	}
 	until := r.clock().Add(clockSkew)
-	h.rows, err = r.cfg.Deltas.Deltas(ctx, h.since(until.Add(-delta.Kept(r.cfg.Retention))), until)
+	h.rows, err = r.cfg.Deltas.Deltas(ctx, h.since(until.Add(-delta.RowLifetime(r.cfg.Retention))), until)
 	if err != nil {
 		return nil, fmt.Errorf("read deltas: %w", err)
 	}

@@ -9,16 +9,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/eviction"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/published"
 )
 
 // fill registers instances from one number to another, which renew for ever.
 func (t *tables) fill(from, to int) {
 	for n := from; n < to; n++ {
-		t.register(eureka.NewKey("shop", fmt.Sprintf("shop-%d", n)), func(l *lease.Lease) { l.Duration = 24 * time.Hour })
+		t.register(eureka.NewKey("shop", fmt.Sprintf("shop-%d", n)), func(l *eureka.Lease) { l.Duration = 24 * time.Hour })
 	}
 }
 
@@ -55,7 +54,7 @@ func TestSnapshotWhenDue(t *testing.T) {
 			if test.lost {
 				tables.snapshot = nil
 			}
-			tables.claim = published.Claim{}
+			tables.claim = delta.Claim{}
 			tables.advance(test.age / 2)
 			tables.fill(test.leases, test.leases+test.rows)
 			tables.advance(test.age - test.age/2)
@@ -187,10 +186,10 @@ func TestRowsOfWrongClocksCountAsUntold(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			tables := newTables()
 			runner := tables.runner(t, nil)
-			tables.register(shop1, func(l *lease.Lease) { l.Duration = time.Hour })
+			tables.register(shop1, func(l *eureka.Lease) { l.Duration = time.Hour })
 			tables.minutes(t, runner, 2)
 			tables.advance(10 * time.Second)
-			tables.register(shop1, func(l *lease.Lease) {
+			tables.register(shop1, func(l *eureka.Lease) {
 				l.Duration = time.Hour
 				l.Updated = l.Updated.Add(test.lease)
 			})

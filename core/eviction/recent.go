@@ -8,7 +8,6 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/published"
 )
 
 // publishRecent adds the registrations, cancellations and changes among the rows to the
@@ -23,7 +22,7 @@ func (r *Runner) publishRecent(ctx context.Context, rows []delta.Row) error {
 	if err != nil {
 		return fmt.Errorf("read them: %w", err)
 	}
-	after := published.Recent{
+	after := delta.Recent{
 		Registered: merge(before.Registered, found.Registered),
 		Cancelled:  merge(before.Cancelled, found.Cancelled),
 		Changed:    merge(before.Changed, found.Changed),
@@ -39,18 +38,18 @@ func (r *Runner) publishRecent(ctx context.Context, rows []delta.Row) error {
 // events returns what the rows tell of registrations; of cancellations,
 // evictions and removals; and of changes of status. A change of metadata is ADDED
 // too, as a registration is, but later than that.
-func events(rows []delta.Row) published.Recent {
-	var found published.Recent
+func events(rows []delta.Row) delta.Recent {
+	var found delta.Recent
 	for i := range rows {
 		row := &rows[i]
 		lease := row.Instance.Lease
 		switch {
 		case row.Deleted():
-			found.Cancelled = append(found.Cancelled, published.Event{Time: lease.Evicted, Key: row.Key, What: end(lease)})
+			found.Cancelled = append(found.Cancelled, delta.Event{Time: lease.Evicted, Key: row.Key, What: end(lease)})
 		case row.Instance.Action == eureka.Added && row.Instance.LastUpdated.Equal(lease.Registered):
-			found.Registered = append(found.Registered, published.Event{Time: lease.Registered, Key: row.Key, What: "registered"})
+			found.Registered = append(found.Registered, delta.Event{Time: lease.Registered, Key: row.Key, What: "registered"})
 		case row.Instance.Action == eureka.Modified:
-			found.Changed = append(found.Changed, published.Event{Time: row.Instance.LastUpdated, Key: row.Key, What: change(row.Instance)})
+			found.Changed = append(found.Changed, delta.Event{Time: row.Instance.LastUpdated, Key: row.Key, What: change(row.Instance)})
 		}
 	}
 	return found
@@ -73,15 +72,15 @@ func change(i *eureka.InstanceInfo) string {
 }
 
 // merge returns the last events of both lists, each once, newest first.
-func merge(before, more []published.Event) []published.Event {
+func merge(before, more []delta.Event) []delta.Event {
 	all := slices.Concat(before, more)
 	slices.SortFunc(all, newestFirst)
 	all = slices.CompactFunc(all, sameEvent)
-	return all[:min(len(all), published.RecentLimit)]
+	return all[:min(len(all), delta.RecentLimit)]
 }
 
-func newestFirst(a, b published.Event) int {
+func newestFirst(a, b delta.Event) int {
 	return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(a.Key.App, b.Key.App), cmp.Compare(a.Key.ID, b.Key.ID))
 }
 
-func sameEvent(a, b published.Event) bool { return newestFirst(a, b) == 0 }
+func sameEvent(a, b delta.Event) bool { return newestFirst(a, b) == 0 }

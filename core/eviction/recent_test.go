@@ -9,9 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/published"
 )
 
 // TestRecent: registrations, cancellations with evictions and removals, and
@@ -30,7 +29,7 @@ func TestRecent(t *testing.T) {
 	tables.setStatus(shop1, eureka.Down)
 	overridden := tables.clock()
 	tables.advance(time.Second)
-	tables.register(shop1, func(l *lease.Lease) { l.Registered = registered }) // as a change of metadata
+	tables.register(shop1, func(l *eureka.Lease) { l.Registered = registered }) // as a change of metadata
 	tables.advance(time.Second)
 	tables.cancel(shop1)
 	cancelled := tables.clock()
@@ -40,12 +39,12 @@ func TestRecent(t *testing.T) {
 
 	tables.minutes(t, runner, 1)
 	evicted := tables.clock()
-	want := published.Recent{
-		Registered: []published.Event{
+	want := delta.Recent{
+		Registered: []delta.Event{
 			{Time: again, Key: shop1, What: "registered"}, {Time: registered, Key: shop1, What: "registered"}, {Time: epoch, Key: dying, What: "registered"},
 		},
-		Cancelled: []published.Event{{Time: evicted, Key: dying, What: "evicted"}, {Time: cancelled, Key: shop1, What: "cancelled"}},
-		Changed:   []published.Event{{Time: overridden, Key: shop1, What: "overridden, DOWN"}},
+		Cancelled: []delta.Event{{Time: evicted, Key: dying, What: "evicted"}, {Time: cancelled, Key: shop1, What: "cancelled"}},
+		Changed:   []delta.Event{{Time: overridden, Key: shop1, What: "overridden, DOWN"}},
 	}
 	require.Equal(t, want, tables.recent)
 	require.Equal(t, 2, tables.recentPuts)
@@ -57,7 +56,7 @@ func TestRecent(t *testing.T) {
 	l, _ := tables.lease(shop1)
 	tables.remove(shop1)
 	tables.minutes(t, runner, 1)
-	want.Cancelled = append([]published.Event{{Time: l.End(), Key: shop1, What: "evicted"}}, want.Cancelled...)
+	want.Cancelled = append([]delta.Event{{Time: l.End(), Key: shop1, What: "evicted"}}, want.Cancelled...)
 	assert.Equal(t, want, tables.recent)
 
 	tables.minutes(t, runner, 5)
@@ -78,11 +77,11 @@ func TestRecentIsLimited(t *testing.T) {
 		}
 		tables.minutes(t, runner, 1)
 	}
-	for _, list := range [][]published.Event{tables.recent.Registered, tables.recent.Cancelled} {
-		require.Len(t, list, published.RecentLimit)
+	for _, list := range [][]delta.Event{tables.recent.Registered, tables.recent.Cancelled} {
+		require.Len(t, list, delta.RecentLimit)
 		assert.Equal(t, eureka.NewKey("shop", "shop-2-599"), list[0].Key)
 		assert.Equal(t, eureka.NewKey("shop", "shop-1-200"), list[999].Key)
-		assert.True(t, slices.IsSortedFunc(list, func(a, b published.Event) int { return b.Time.Compare(a.Time) }))
+		assert.True(t, slices.IsSortedFunc(list, func(a, b delta.Event) int { return b.Time.Compare(a.Time) }))
 	}
 	puts := tables.recentPuts
 	tables.minutes(t, runner, 1)

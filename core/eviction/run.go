@@ -9,8 +9,8 @@ import (
 	mathrand "math/rand/v2"
 	"time"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/published"
 )
 
 // clockSkew is by how much the clocks of writers may differ from this pass's.
@@ -42,7 +42,7 @@ type Report struct {
 	Scanned bool
 	// Statistics is what was found and published; its Pass is when the pass
 	// began.
-	Statistics published.Statistics
+	Statistics delta.Statistics
 	// Lateness is by how much the pass came late; see [Lateness].
 	Lateness time.Duration
 	// Skipped says that another pass had claimed this time. Nothing was done.
@@ -78,11 +78,11 @@ type Report struct {
 // does a pass evict that could not claim its time, since another one might be
 // evicting.
 func (r *Runner) Run(ctx context.Context) (Report, error) {
-	claim := published.Claim{Pass: r.clock(), Apart: r.cfg.Interval / 2, Token: rand.Text()}
+	claim := delta.Claim{Pass: r.clock(), Apart: r.cfg.Interval / 2, Token: rand.Text()}
 	claimErr := r.cfg.Publications.Claim(ctx, claim)
 	if errors.Is(claimErr, eureka.ErrPassClaimed) {
 		r.cfg.Logger.InfoContext(ctx, "eviction pass skipped")
-		return Report{Skipped: true, Statistics: published.Statistics{Pass: claim.Pass}}, nil
+		return Report{Skipped: true, Statistics: delta.Statistics{Pass: claim.Pass}}, nil
 	}
 	if claimErr != nil {
 		claimErr = fmt.Errorf("claim pass: %w", claimErr)
@@ -90,11 +90,11 @@ func (r *Runner) Run(ctx context.Context) (Report, error) {
 	began := claim.Pass
 	last, lastErr := r.cfg.Publications.Statistics(ctx)
 	if lastErr != nil {
-		last, lastErr = published.Statistics{}, fmt.Errorf("read statistics: %w", lastErr)
+		last, lastErr = delta.Statistics{}, fmt.Errorf("read statistics: %w", lastErr)
 	}
 	leases, err := r.cfg.Store.Scan(ctx)
 	if err != nil {
-		return Report{OnlyLooked: true, Statistics: published.Statistics{Pass: began}},
+		return Report{OnlyLooked: true, Statistics: delta.Statistics{Pass: began}},
 			errors.Join(claimErr, lastErr, fmt.Errorf("scan leases: %w", err))
 	}
 	report := Report{Scanned: true, OnlyLooked: last.Pass.IsZero() || claimErr != nil}

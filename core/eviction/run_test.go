@@ -11,10 +11,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/eviction"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/published"
 )
 
 func background() context.Context { return context.Background() }
@@ -31,7 +30,7 @@ func withDead(t *testing.T, n int) (*tables, []eureka.Key) {
 	var dead []eureka.Key
 	for i := range n {
 		key := eureka.NewKey("shop", fmt.Sprintf("shop-%02d", i))
-		tables.register(key, func(l *lease.Lease) {
+		tables.register(key, func(l *eureka.Lease) {
 			if i < 5 {
 				l.Renewed = now.Add(-2 * time.Minute)
 				dead = append(dead, key)
@@ -50,7 +49,7 @@ func TestRun(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, eviction.Report{
 		Scanned: true,
-		Statistics: published.Statistics{
+		Statistics: delta.Statistics{
 			Pass: tables.clock(), Settled: tables.clock(), Leases: 39, Expected: 39, Seen: 34, Threshold: 33,
 			Enabled: true, Evicted: 5, HashCode: "UP_39_",
 		},
@@ -64,7 +63,7 @@ func TestRun(t *testing.T) {
 	}
 	require.NotNil(t, tables.snapshot)
 	assert.Equal(t, tables.clock(), tables.snapshot.Began)
-	entries := map[eureka.Key]published.Entry{}
+	entries := map[eureka.Key]delta.Entry{}
 	for _, e := range tables.snapshot.Entries {
 		entries[e.Key] = e
 	}

@@ -12,7 +12,6 @@ import (
 
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/eviction"
-	"github.com/eurekaless/registry/core/lease"
 )
 
 // member is an instance that renews as clients do.
@@ -77,7 +76,7 @@ func (f *fleet) join(m *member) *member {
 }
 
 func (f *fleet) register(m *member) {
-	f.tables.register(m.key, func(l *lease.Lease) {
+	f.tables.register(m.key, func(l *eureka.Lease) {
 		l.Interval, l.Duration = m.interval, m.duration
 		l.Renewed = l.Renewed.Add(m.skew)
 		if m.status != "" {

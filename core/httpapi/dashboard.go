@@ -12,10 +12,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/eurekaless/registry/core/access"
 	"github.com/eurekaless/registry/core/dashboard"
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/published"
-	"github.com/eurekaless/registry/core/readcache"
+	"github.com/eurekaless/registry/core/view"
 )
 
 // Pages render what the dashboard shows. They must be safe for concurrent use.
@@ -177,7 +178,7 @@ func (h *Handler) perform(ctx context.Context, name string, key eureka.Key) (per
 	return performed{actionRemoveOverride, eureka.Up}, reg.RemoveOverride(ctx, key, eureka.Up, none)
 }
 
-func (h *Handler) statusPage(w http.ResponseWriter, r *http.Request, stats published.Statistics) error {
+func (h *Handler) statusPage(w http.ResponseWriter, r *http.Request, stats delta.Statistics) error {
 	page := dashboard.Status{Frame: h.frame(r), System: h.system(r.Context(), nil, stats, nil)}
 	if h.cfg.Cache != nil {
 		view, err := h.cfg.Cache.View(r.Context())
@@ -189,7 +190,7 @@ func (h *Handler) statusPage(w http.ResponseWriter, r *http.Request, stats publi
 	return h.writePage(w, r, http.StatusOK, &page)
 }
 
-func (h *Handler) recentPage(w http.ResponseWriter, r *http.Request, recent published.Recent) error {
+func (h *Handler) recentPage(w http.ResponseWriter, r *http.Request, recent delta.Recent) error {
 	page := dashboard.Recent{Frame: h.frame(r), Recent: recent}
 	return h.writePage(w, r, http.StatusOK, &page)
 }
@@ -198,21 +199,21 @@ func (h *Handler) recentPage(w http.ResponseWriter, r *http.Request, recent publ
 func (h *Handler) frame(r *http.Request) dashboard.Frame {
 	return dashboard.Frame{
 		Now: h.cfg.Now(), Region: h.cfg.Region, Environment: h.cfg.Environment,
-		Admin: h.cfg.Gate == nil || h.cfg.Gate.Admit(r, AccessAdmin, "") == nil,
+		Admin: h.cfg.Gate == nil || h.cfg.Gate.Admit(r, access.LevelAdmin, "") == nil,
 	}
 }
 
 // statistics reads those of the last pass.
-func (h *Handler) statistics(ctx context.Context) (published.Statistics, error) {
+func (h *Handler) statistics(ctx context.Context) (delta.Statistics, error) {
 	if h.cfg.Publications == nil {
-		return published.Statistics{}, nil
+		return delta.Statistics{}, nil
 	}
 	return h.cfg.Publications.Statistics(ctx)
 }
 
 // system gathers the state of the registry; statErr says that there are no
 // statistics because they could not be read.
-func (h *Handler) system(ctx context.Context, view *readcache.View, stats published.Statistics, statErr error) dashboard.System {
+func (h *Handler) system(ctx context.Context, view *view.View, stats delta.Statistics, statErr error) dashboard.System {
 	now := h.cfg.Now()
 	s := dashboard.System{
 		Uptime: now.Sub(h.started), Statistics: stats, HasStatistics: statErr == nil && !stats.Pass.IsZero(),

@@ -12,10 +12,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/access"
 	"github.com/eurekaless/registry/core/dashboard"
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/httpapi"
-	"github.com/eurekaless/registry/core/published"
 )
 
 // browse asks as a browser does.
@@ -182,10 +183,10 @@ func TestForgedActions(t *testing.T) {
 }
 
 // levelGate admits up to a level.
-type levelGate httpapi.Access
+type levelGate access.Level
 
-func (g levelGate) Admit(_ *http.Request, need httpapi.Access, _ string) error {
-	if need > httpapi.Access(g) {
+func (g levelGate) Admit(_ *http.Request, need access.Level, _ string) error {
+	if need > access.Level(g) {
 		return eureka.ErrForbidden
 	}
 	return nil
@@ -193,7 +194,7 @@ func (g levelGate) Admit(_ *http.Request, need httpapi.Access, _ string) error {
 
 // TestOnlyAdminsAreOfferedActions, and their forms are taken.
 func TestOnlyAdminsAreOfferedActions(t *testing.T) {
-	for level, admin := range map[httpapi.Access]bool{httpapi.AccessRegister: false, httpapi.AccessAdmin: true} {
+	for level, admin := range map[access.Level]bool{access.LevelRegister: false, access.LevelAdmin: true} {
 		s := newServer(t, func(c *httpapi.Config) { c.Gate = levelGate(level) })
 		s.must(204, s.post("SHOP", shop(nil)))
 		assert.Equal(t, admin, strings.Contains(s.browse("/?app=SHOP&id=shop-1"), "do=out"))
@@ -206,12 +207,12 @@ func TestOnlyAdminsAreOfferedActions(t *testing.T) {
 func TestPagesForPeople(t *testing.T) {
 	s := newServer(t)
 	now := s.now
-	require.NoError(t, s.store.PutStatistics(t.Context(), published.Statistics{
+	require.NoError(t, s.store.PutStatistics(t.Context(), delta.Statistics{
 		Pass: now, Leases: 20, Expected: 20, Seen: 3, Threshold: 17, SelfPreservation: true, Enabled: true, HashCode: "UP_20_",
 	}))
-	require.NoError(t, s.store.PutRecent(t.Context(), published.Recent{
-		Cancelled: []published.Event{{Time: now, Key: eureka.NewKey("SHOP", "<b>shop-1</b>"), What: "evicted"}},
-		Changed:   []published.Event{{Time: now, Key: eureka.NewKey("SHOP", "shop-2"), What: "overridden, DOWN"}},
+	require.NoError(t, s.store.PutRecent(t.Context(), delta.Recent{
+		Cancelled: []delta.Event{{Time: now, Key: eureka.NewKey("SHOP", "<b>shop-1</b>"), What: "evicted"}},
+		Changed:   []delta.Event{{Time: now, Key: eureka.NewKey("SHOP", "shop-2"), What: "overridden, DOWN"}},
 	}))
 	for _, path := range []string{"/", "/status"} {
 		assert.Contains(t, s.browse(path), "Only 3 of 20 leases that should have renewed did", path)
@@ -232,7 +233,7 @@ func TestAudit(t *testing.T) {
 	var log bytes.Buffer
 	s := newServer(t, func(c *httpapi.Config) {
 		c.Logger = slog.New(slog.NewTextHandler(&log, nil))
-		c.Gate = levelGate(httpapi.AccessAdmin)
+		c.Gate = levelGate(access.LevelAdmin)
 	})
 	lines := func() []string {
 		text := strings.TrimSpace(log.String())

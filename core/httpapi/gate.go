@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/eurekaless/registry/core/access"
 	"github.com/eurekaless/registry/core/eureka"
 )
 
@@ -14,9 +15,9 @@ type Gate interface {
 	// Admit returns nil, or an error that is eureka.ErrUnauthenticated,
 	// eureka.ErrForbidden, eureka.ErrRateLimited or eureka.ErrUnavailable.
 	// need is what the route demands; app is the application in the path, in
-	// upper case, "" where there is none. Routes that demand [AccessNone] do
+	// upper case, "" where there is none. Routes that demand [access.LevelNone] do
 	// not ask. A registration asks once more for each of its VIPs.
-	Admit(r *http.Request, need Access, app string) error
+	Admit(r *http.Request, need access.Level, app string) error
 }
 
 // admit lets a request through or says why not. Browsers send the credentials
@@ -24,15 +25,15 @@ type Gate interface {
 // a change that comes from another origin is refused, also where no
 // credentials are needed: there the network is what lets the browser in.
 // Programs send neither Origin nor Sec-Fetch-Site (TestForgedRequests).
-func (h *Handler) admit(r *http.Request, need Access, app string) error {
+func (h *Handler) admit(r *http.Request, need access.Level, app string) error {
 	if err := h.origins.Check(r); err != nil {
 		return fmt.Errorf("%w: a page of another origin sent this", eureka.ErrForbidden)
 	}
-	if need == AccessNone {
+	if need == access.LevelNone {
 		return nil
 	}
-	if need == AccessRegister && replicated(r) {
-		need = AccessAdmin
+	if need == access.LevelRegister && replicated(r) {
+		need = access.LevelAdmin
 	}
 	for _, gate := range []Gate{h.cfg.Gate, h.cfg.Limiter} {
 		if gate == nil {
@@ -58,7 +59,7 @@ func (h *Handler) admitVIPs(r *http.Request, info *eureka.InstanceInfo) error {
 			if vip == "" {
 				continue
 			}
-			if err := h.cfg.Gate.Admit(r, AccessRegister, strings.ToUpper(vip)); err != nil {
+			if err := h.cfg.Gate.Admit(r, access.LevelRegister, strings.ToUpper(vip)); err != nil {
 				return err
 			}
 		}

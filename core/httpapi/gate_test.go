@@ -9,22 +9,23 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/eurekaless/registry/core/access"
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/httpapi"
-	"github.com/eurekaless/registry/core/published"
 )
 
 // scripted is a gate that says the same to everybody, and remembers what it was
 // asked last.
 type scripted struct {
 	err  error
-	need httpapi.Access
+	need access.Level
 	app  string
 	// asked counts.
 	asked int
 }
 
-func (g *scripted) Admit(_ *http.Request, need httpapi.Access, app string) error {
+func (g *scripted) Admit(_ *http.Request, need access.Level, app string) error {
 	g.need, g.app = need, app
 	g.asked++
 	return g.err
@@ -53,7 +54,7 @@ func TestTheGateIsAskedForEveryRoute(t *testing.T) {
 				t.Run(method+prefix+route.Pattern, func(t *testing.T) {
 					s, g := gated(t, eureka.ErrForbidden)
 					w := s.do(method, prefix+sample(route), "")
-					if route.Access == httpapi.AccessNone {
+					if route.Access == access.LevelNone {
 						assert.Zero(t, g.asked)
 						assert.Equal(t, http.StatusOK, w.Code)
 						return
@@ -71,7 +72,7 @@ func TestTheGateIsAskedForEveryRoute(t *testing.T) {
 // TestOnlyHealthIsOpen: no route is open by oversight.
 func TestOnlyHealthIsOpen(t *testing.T) {
 	for _, route := range httpapi.Routes() {
-		assert.Equal(t, route.Pattern == "/health", route.Access == httpapi.AccessNone, route.Pattern)
+		assert.Equal(t, route.Pattern == "/health", route.Access == access.LevelNone, route.Pattern)
 	}
 }
 
@@ -85,7 +86,7 @@ func TestStrangersLearnNothing(t *testing.T) {
 		s, g := gated(t, eureka.ErrUnauthenticated)
 		w := s.do(r[0], r[1], "")
 		assert.Equal(t, http.StatusUnauthorized, w.Code, r)
-		assert.Equal(t, httpapi.AccessRead, g.need)
+		assert.Equal(t, access.LevelRead, g.need)
 	}
 	s, _ := gated(t, nil)
 	assert.Equal(t, http.StatusNotFound, s.do("GET", "/nothing", "").Code)
@@ -117,11 +118,11 @@ func TestRefusedByTheGate(t *testing.T) {
 func TestPeersNeedMore(t *testing.T) {
 	s, g := gated(t, nil)
 	s.do("PUT", "/eureka/apps/SHOP/shop-1", "", "X-Netflix-Discovery-Replication", "true")
-	assert.Equal(t, httpapi.AccessAdmin, g.need)
+	assert.Equal(t, access.LevelAdmin, g.need)
 	s.do("PUT", "/eureka/apps/SHOP/shop-1", "", "X-Netflix-Discovery-Replication", "false")
-	assert.Equal(t, httpapi.AccessRegister, g.need)
+	assert.Equal(t, access.LevelRegister, g.need)
 	s.do("GET", "/eureka/apps", "", "X-Netflix-Discovery-Replication", "true")
-	assert.Equal(t, httpapi.AccessRead, g.need)
+	assert.Equal(t, access.LevelRead, g.need)
 }
 
 // TestRefusalsThatJavaDecodes have no body, where the client would tell of the
@@ -134,7 +135,7 @@ func TestRefusalsThatJavaDecodes(t *testing.T) {
 			decodes[name] = true
 		}
 		for _, refusal := range []error{eureka.ErrUnauthenticated, eureka.ErrForbidden, &eureka.RateLimitedError{}} {
-			if route.Access == httpapi.AccessNone {
+			if route.Access == access.LevelNone {
 				continue
 			}
 			s, _ := gated(t, refusal)
@@ -278,12 +279,12 @@ func TestBrowsersAreRestrained(t *testing.T) {
 // brokenPublications are a table that does not answer.
 type brokenPublications struct{}
 
-func (brokenPublications) Statistics(context.Context) (published.Statistics, error) {
-	return published.Statistics{}, errBroken
+func (brokenPublications) Statistics(context.Context) (delta.Statistics, error) {
+	return delta.Statistics{}, errBroken
 }
 
-func (brokenPublications) Recent(context.Context) (published.Recent, error) {
-	return published.Recent{}, errBroken
+func (brokenPublications) Recent(context.Context) (delta.Recent, error) {
+	return delta.Recent{}, errBroken
 }
 
 // TestHealthSaysNoMoreToStrangers than up or down.

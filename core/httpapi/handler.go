@@ -1,7 +1,7 @@
 // Package httpapi is the registry's HTTP surface: Eureka's REST API as a
 // net/http handler, the same behind API Gateway and on a laptop. Paths, status
 // codes, formats and headers are decided here; bodies are core/wire's and
-// core/readcache's.
+// core/view's.
 package httpapi
 
 import (
@@ -10,10 +10,11 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/eurekaless/registry/core/published"
-	"github.com/eurekaless/registry/core/readcache"
+	"github.com/eurekaless/registry/core/access"
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/regions"
 	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/core/view"
 	"github.com/eurekaless/registry/core/wire"
 )
 
@@ -22,8 +23,8 @@ const DefaultMaxBody = 1 << 20
 
 // Publications are what the eviction published, for the pages.
 type Publications interface {
-	Statistics(ctx context.Context) (published.Statistics, error)
-	Recent(ctx context.Context) (published.Recent, error)
+	Statistics(ctx context.Context) (delta.Statistics, error)
+	Recent(ctx context.Context) (delta.Recent, error)
 }
 
 // Config is what a [Handler] works with. A function that only writes needs no
@@ -32,7 +33,7 @@ type Config struct {
 	// Registry serves changes and reads of one instance; required.
 	Registry *registry.Registry
 	// Cache serves reads of lists.
-	Cache *readcache.Cache
+	Cache *view.Cache
 	// Regions are other regions, added to lists that ask for them; nil: none.
 	Regions *regions.Set
 	// Publications serve /status and /lastn.
@@ -139,7 +140,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) (target, error) 
 	t, wrongPath := parsePath(r.URL)
 	route, found := h.routes[routeKey{t.resource, r.Method}]
 	if wrongPath != nil || !found {
-		route = Route{Access: AccessRead}
+		route = Route{Access: access.LevelRead}
 	}
 	if err := h.admit(r, route.Access, t.app); err != nil {
 		return t, err

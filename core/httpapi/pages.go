@@ -8,9 +8,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/published"
-	"github.com/eurekaless/registry/core/readcache"
+	"github.com/eurekaless/registry/core/view"
 	"github.com/eurekaless/registry/core/wire"
 )
 
@@ -62,7 +62,7 @@ func (h *Handler) status(w http.ResponseWriter, r *http.Request, _ target) error
 	return writeDocument(w, r, http.StatusOK, h.statusDocument(r.Context(), stats))
 }
 
-func (h *Handler) statusDocument(ctx context.Context, s published.Statistics) statusDocument {
+func (h *Handler) statusDocument(ctx context.Context, s delta.Statistics) statusDocument {
 	now := h.cfg.Now()
 	d := statusDocument{
 		GeneralStats: generalStats{
@@ -114,7 +114,7 @@ func (h *Handler) lastN(w http.ResponseWriter, r *http.Request, _ target) error 
 	})
 }
 
-func recentEvents(events []published.Event) []recentEvent {
+func recentEvents(events []delta.Event) []recentEvent {
 	out := make([]recentEvent, len(events))
 	for i, e := range events {
 		out[i] = recentEvent{Time: formatTime(e.Time), App: e.Key.App, ID: e.Key.ID, What: e.What}
@@ -171,7 +171,7 @@ func (h *Handler) faults(ctx context.Context) []string {
 const tableFault = "the table does not answer"
 
 // staleness says that a view is stale.
-func (h *Handler) staleness(v *readcache.View) string {
+func (h *Handler) staleness(v *view.View) string {
 	return "the registry's view is " + seconds(v.Age(h.cfg.Now())) + " s old and could not be refreshed"
 }
 

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/readcache"
+	"github.com/eurekaless/registry/core/view"
 	"github.com/eurekaless/registry/core/wire"
 )
 
@@ -21,7 +21,7 @@ const (
 
 // applications answers GET /apps.
 func (h *Handler) applications(w http.ResponseWriter, r *http.Request, _ target) error {
-	return h.list(w, r, func(v *readcache.View, e wire.Encoding) (*readcache.Body, error) {
+	return h.list(w, r, func(v *view.View, e wire.Encoding) (*view.Body, error) {
 		if others := h.regions(r, v); len(others) > 0 {
 			return v.AllWith(others, e), nil
 		}
@@ -31,7 +31,7 @@ func (h *Handler) applications(w http.ResponseWriter, r *http.Request, _ target)
 
 // application answers GET /apps/{app}.
 func (h *Handler) application(w http.ResponseWriter, r *http.Request, t target) error {
-	return h.list(w, r, func(v *readcache.View, e wire.Encoding) (*readcache.Body, error) {
+	return h.list(w, r, func(v *view.View, e wire.Encoding) (*view.Body, error) {
 		body, ok := v.Application(t.app, e)
 		if !ok {
 			return nil, eureka.ErrNotFound
@@ -42,14 +42,14 @@ func (h *Handler) application(w http.ResponseWriter, r *http.Request, t target) 
 
 // vip answers GET /vips/{vip}; an unknown one is an empty list.
 func (h *Handler) vip(w http.ResponseWriter, r *http.Request, t target) error {
-	return h.list(w, r, func(v *readcache.View, e wire.Encoding) (*readcache.Body, error) {
+	return h.list(w, r, func(v *view.View, e wire.Encoding) (*view.Body, error) {
 		return v.VIP(t.name, e), nil
 	})
 }
 
 // secureVIP answers GET /svips/{svip}.
 func (h *Handler) secureVIP(w http.ResponseWriter, r *http.Request, t target) error {
-	return h.list(w, r, func(v *readcache.View, e wire.Encoding) (*readcache.Body, error) {
+	return h.list(w, r, func(v *view.View, e wire.Encoding) (*view.Body, error) {
 		return v.SecureVIP(t.name, e), nil
 	})
 }
@@ -70,7 +70,7 @@ func (h *Handler) delta(w http.ResponseWriter, r *http.Request, _ target) error 
 }
 
 // list answers with a body of the current view.
-func (h *Handler) list(w http.ResponseWriter, r *http.Request, body func(*readcache.View, wire.Encoding) (*readcache.Body, error)) error {
+func (h *Handler) list(w http.ResponseWriter, r *http.Request, body func(*view.View, wire.Encoding) (*view.Body, error)) error {
 	if h.cfg.Cache == nil {
 		return eureka.ErrNotFound
 	}
@@ -86,7 +86,7 @@ func (h *Handler) list(w http.ResponseWriter, r *http.Request, body func(*readca
 }
 
 // writeBody answers with a body of a view, or 304.
-func (h *Handler) writeBody(w http.ResponseWriter, r *http.Request, v *readcache.View, b *readcache.Body) error {
+func (h *Handler) writeBody(w http.ResponseWriter, r *http.Request, v *view.View, b *view.Body) error {
 	release, err := b.Acquire(r.Context())
 	if err != nil {
 		return err
@@ -123,12 +123,12 @@ func (h *Handler) writeBody(w http.ResponseWriter, r *http.Request, v *readcache
 // response's headers are set when it is called.
 type BodyWriter interface {
 	// WriteBody answers as Write does with b.Bytes(gzip), also to HEAD.
-	WriteBody(b *readcache.Body, gzip bool)
+	WriteBody(b *view.Body, gzip bool)
 }
 
 // describe sets the headers that say how old a view is, how long it lasts and
 // who may keep it.
-func (h *Handler) describe(header http.Header, v *readcache.View) {
+func (h *Handler) describe(header http.Header, v *view.View) {
 	now := h.cfg.Now()
 	header.Set("Vary", h.vary)
 	header.Set("Cache-Control", h.cacheControl(v, now))
@@ -140,7 +140,7 @@ func (h *Handler) describe(header http.Header, v *readcache.View) {
 // cacheControl returns for how long an answer of a view may be kept, in whole seconds and rounded up. Rounded down, a cache
 // would come back for the same view a moment before its end, and in the last
 // second keep nothing at all (TestEdge).
-func (h *Handler) cacheControl(v *readcache.View, now time.Time) string {
+func (h *Handler) cacheControl(v *view.View, now time.Time) string {
 	left := int64(math.Ceil(v.Keep(now).Seconds()))
 	switch age := strconv.FormatInt(left, 10); {
 	case (left <= 0 || v.Stale()) && h.cfg.SharedCaching:

@@ -16,9 +16,7 @@ import (
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/httpapi"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/published"
-	"github.com/eurekaless/registry/core/readcache"
+	"github.com/eurekaless/registry/core/view"
 )
 
 func TestNegotiation(t *testing.T) {
@@ -87,8 +85,8 @@ func TestMethodNotAllowedNamesTheOthers(t *testing.T) {
 func TestCacheHeaders(t *testing.T) {
 	var s *server
 	s = newServer(t, func(c *httpapi.Config) {
-		c.Cache = readcache.New(readcache.Config{
-			Source: c.Publications.(readcache.Source), Interval: 30 * time.Second, Now: func() time.Time { return s.now },
+		c.Cache = view.New(view.Config{
+			Source: c.Publications.(view.Source), Interval: 30 * time.Second, Now: func() time.Time { return s.now },
 		})
 	})
 	s.must(204, s.post("SHOP", shop(nil)))
@@ -112,18 +110,18 @@ func TestCacheHeaders(t *testing.T) {
 
 // failingSource is a source that can be broken.
 type failingSource struct {
-	readcache.Source
+	view.Source
 	broken bool
 }
 
-func (s *failingSource) Scan(ctx context.Context) ([]lease.Lease, error) {
+func (s *failingSource) Scan(ctx context.Context) ([]eureka.Lease, error) {
 	if s.broken {
 		return nil, eureka.ErrUnavailable
 	}
 	return s.Source.Scan(ctx)
 }
 
-func (s *failingSource) Snapshot(ctx context.Context) (*published.Snapshot, error) {
+func (s *failingSource) Snapshot(ctx context.Context) (*delta.Snapshot, error) {
 	if s.broken {
 		return nil, eureka.ErrUnavailable
 	}
@@ -143,8 +141,8 @@ func TestTableAway(t *testing.T) {
 	source := &failingSource{broken: true}
 	var s *server
 	s = newServer(t, func(c *httpapi.Config) {
-		source.Source = c.Publications.(readcache.Source)
-		c.Cache = readcache.New(readcache.Config{
+		source.Source = c.Publications.(view.Source)
+		c.Cache = view.New(view.Config{
 			Source: source, Interval: 30 * time.Second, Now: func() time.Time { return s.now },
 		})
 	})
@@ -176,7 +174,7 @@ func TestTableAway(t *testing.T) {
 // root and under the prefixes.
 func TestStatus(t *testing.T) {
 	s := newServer(t)
-	require.NoError(t, s.store.PutStatistics(context.Background(), published.Statistics{
+	require.NoError(t, s.store.PutStatistics(context.Background(), delta.Statistics{
 		Pass: s.now, Leases: 20, Expected: 20, Seen: 12, Threshold: 17, SelfPreservation: true, Enabled: true, HashCode: "UP_20_",
 	}))
 	for _, path := range []string{"/status", "/eureka/status", "/eureka/v2/status"} {
@@ -200,7 +198,7 @@ func TestStatus(t *testing.T) {
 func TestStatusBeforeTheFirstPass(t *testing.T) {
 	s := newServer(t, func(c *httpapi.Config) {
 		now := c.Now
-		c.Cache = readcache.New(readcache.Config{Source: c.Publications.(readcache.Source), Interval: 30 * time.Second, Now: now})
+		c.Cache = view.New(view.Config{Source: c.Publications.(view.Source), Interval: 30 * time.Second, Now: now})
 	})
 	s.now = s.now.Add(time.Second)
 	stats := decode(t, s.must(200, s.do("GET", "/status", "")))["applicationStats"].(object)
@@ -212,7 +210,7 @@ func TestStatusBeforeTheFirstPass(t *testing.T) {
 	require.Len(t, figure, 2)
 	assert.Equal(t, figure[0][2], figure[1][2], "the view is of a boundary before the start")
 
-	require.NoError(t, s.store.PutStatistics(t.Context(), published.Statistics{Pass: s.now, Enabled: true}))
+	require.NoError(t, s.store.PutStatistics(t.Context(), delta.Statistics{Pass: s.now, Enabled: true}))
 	stats = decode(t, s.must(200, s.do("GET", "/status", "")))["applicationStats"].(object)
 	assert.Equal(t, false, stats["self-preservation"])
 	assert.Equal(t, true, stats["self-preservation-enabled"])
@@ -220,8 +218,8 @@ func TestStatusBeforeTheFirstPass(t *testing.T) {
 
 func TestLastN(t *testing.T) {
 	s := newServer(t)
-	require.NoError(t, s.store.PutRecent(context.Background(), published.Recent{
-		Registered: []published.Event{{Time: s.now, Key: eureka.Key{App: "SHOP", ID: "shop-1"}}},
+	require.NoError(t, s.store.PutRecent(context.Background(), delta.Recent{
+		Registered: []delta.Event{{Time: s.now, Key: eureka.Key{App: "SHOP", ID: "shop-1"}}},
 	}))
 	got := decode(t, s.must(200, s.do("GET", "/lastn", "")))
 	assert.Equal(t, []any{object{"time": "2025-06-01T12:00:00Z", "app": "SHOP", "instanceId": "shop-1"}}, got["registered"])

@@ -1,22 +1,9 @@
 package httpapi
 
-import "net/http"
+import (
+	"net/http"
 
-// Access is what a route demands of the credentials of a request.
-type Access int
-
-// The kinds of access, each including those before it.
-const (
-	// AccessNone is everybody's, without credentials.
-	AccessNone Access = iota
-	// AccessRead reads.
-	AccessRead
-	// AccessRegister changes the instances of one's own applications: their
-	// registrations, metadata and status. An override is among that, since
-	// clients set and end their own status by it.
-	AccessRegister
-	// AccessAdmin changes those of every application, also as a peer.
-	AccessAdmin
+	"github.com/eurekaless/registry/core/access"
 )
 
 // Route is one row of the API: a method and a path below a prefix.
@@ -24,7 +11,7 @@ type Route struct {
 	Method string
 	// Pattern is the path with {app}, {id}, {vip} and {svip} for names.
 	Pattern string
-	Access  Access
+	Access  access.Level
 	// Page says that the route answers at the root too.
 	Page bool
 
@@ -36,25 +23,25 @@ type Route struct {
 // answers OPTIONS.
 func Routes() []Route {
 	return []Route{
-		{http.MethodPost, "/apps/{app}", AccessRegister, false, resourceApplication, (*Handler).register},
-		{http.MethodPut, "/apps/{app}/{id}", AccessRegister, false, resourceInstance, (*Handler).renew},
-		{http.MethodDelete, "/apps/{app}/{id}", AccessRegister, false, resourceInstance, (*Handler).cancel},
-		{http.MethodPut, "/apps/{app}/{id}/status", AccessRegister, false, resourceInstanceStatus, (*Handler).setStatus},
-		{http.MethodDelete, "/apps/{app}/{id}/status", AccessRegister, false, resourceInstanceStatus, (*Handler).removeOverride},
-		{http.MethodPut, "/apps/{app}/{id}/metadata", AccessRegister, false, resourceInstanceMetadata, (*Handler).addMetadata},
-		{http.MethodPost, "/peerreplication/batch", AccessAdmin, false, resourceReplication, (*Handler).replicate},
-		{http.MethodGet, "/apps", AccessRead, false, resourceApplications, (*Handler).applications},
-		{http.MethodGet, "/apps/delta", AccessRead, false, resourceDelta, (*Handler).delta},
-		{http.MethodGet, "/apps/{app}", AccessRead, false, resourceApplication, (*Handler).application},
-		{http.MethodGet, "/apps/{app}/{id}", AccessRead, false, resourceInstance, (*Handler).instance},
-		{http.MethodGet, "/instances/{id}", AccessRead, false, resourceInstanceByID, (*Handler).instanceByID},
-		{http.MethodGet, "/vips/{vip}", AccessRead, false, resourceVIP, (*Handler).vip},
-		{http.MethodGet, "/svips/{svip}", AccessRead, false, resourceSecureVIP, (*Handler).secureVIP},
-		{http.MethodGet, "/", AccessRead, true, resourceDashboard, (*Handler).dashboard},
-		{http.MethodPost, "/action", AccessAdmin, true, resourceAction, (*Handler).act},
-		{http.MethodGet, "/lastn", AccessRead, true, resourceLastN, (*Handler).lastN},
-		{http.MethodGet, "/status", AccessRead, true, resourceStatus, (*Handler).status},
-		{http.MethodGet, "/health", AccessNone, true, resourceHealth, (*Handler).health},
+		{http.MethodPost, "/apps/{app}", access.LevelRegister, false, resourceApplication, (*Handler).register},
+		{http.MethodPut, "/apps/{app}/{id}", access.LevelRegister, false, resourceInstance, (*Handler).renew},
+		{http.MethodDelete, "/apps/{app}/{id}", access.LevelRegister, false, resourceInstance, (*Handler).cancel},
+		{http.MethodPut, "/apps/{app}/{id}/status", access.LevelRegister, false, resourceInstanceStatus, (*Handler).setStatus},
+		{http.MethodDelete, "/apps/{app}/{id}/status", access.LevelRegister, false, resourceInstanceStatus, (*Handler).removeOverride},
+		{http.MethodPut, "/apps/{app}/{id}/metadata", access.LevelRegister, false, resourceInstanceMetadata, (*Handler).addMetadata},
+		{http.MethodPost, "/peerreplication/batch", access.LevelAdmin, false, resourceReplication, (*Handler).replicate},
+		{http.MethodGet, "/apps", access.LevelRead, false, resourceApplications, (*Handler).applications},
+		{http.MethodGet, "/apps/delta", access.LevelRead, false, resourceDelta, (*Handler).delta},
+		{http.MethodGet, "/apps/{app}", access.LevelRead, false, resourceApplication, (*Handler).application},
+		{http.MethodGet, "/apps/{app}/{id}", access.LevelRead, false, resourceInstance, (*Handler).instance},
+		{http.MethodGet, "/instances/{id}", access.LevelRead, false, resourceInstanceByID, (*Handler).instanceByID},
+		{http.MethodGet, "/vips/{vip}", access.LevelRead, false, resourceVIP, (*Handler).vip},
+		{http.MethodGet, "/svips/{svip}", access.LevelRead, false, resourceSecureVIP, (*Handler).secureVIP},
+		{http.MethodGet, "/", access.LevelRead, true, resourceDashboard, (*Handler).dashboard},
+		{http.MethodPost, "/action", access.LevelAdmin, true, resourceAction, (*Handler).act},
+		{http.MethodGet, "/lastn", access.LevelRead, true, resourceLastN, (*Handler).lastN},
+		{http.MethodGet, "/status", access.LevelRead, true, resourceStatus, (*Handler).status},
+		{http.MethodGet, "/health", access.LevelNone, true, resourceHealth, (*Handler).health},
 	}
 }
 

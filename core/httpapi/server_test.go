@@ -17,9 +17,8 @@ import (
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/httpapi"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/readcache"
 	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/core/view"
 	"github.com/eurekaless/registry/core/wire"
 	"github.com/eurekaless/registry/storage/memory"
 )
@@ -43,7 +42,7 @@ func newServer(t *testing.T, change ...func(*httpapi.Config)) *server {
 	logger := slog.New(slog.NewTextHandler(t.Output(), nil))
 	cfg := httpapi.Config{
 		Registry:     registry.New(registry.Config{Store: s.store, Now: clock, MaxMetadata: 1000}),
-		Cache:        readcache.New(readcache.Config{Source: s.store, Now: clock, Logger: logger}),
+		Cache:        view.New(view.Config{Source: s.store, Now: clock, Logger: logger}),
 		Publications: s.store,
 		Pages:        pages,
 		Limits:       wire.Limits{MaxMetadata: 1000},
@@ -158,8 +157,8 @@ type brokenStore struct{}
 
 var errBroken = fmt.Errorf("secret inside: %w", eureka.ErrUnavailable)
 
-func (brokenStore) Get(context.Context, eureka.Key) (*lease.Lease, error) { return nil, errBroken }
-func (brokenStore) Register(context.Context, registry.Registration) error { return errBroken }
+func (brokenStore) Get(context.Context, eureka.Key) (*eureka.Lease, error) { return nil, errBroken }
+func (brokenStore) Register(context.Context, registry.Registration) error  { return errBroken }
 func (brokenStore) Renew(context.Context, registry.Renewal) (time.Duration, error) {
 	return 0, errBroken
 }

@@ -5,20 +5,20 @@ import (
 	"sync"
 	"time"
 
-	"github.com/eurekaless/registry/core/published"
-	"github.com/eurekaless/registry/core/ratelimit"
+	"github.com/eurekaless/registry/core/access"
+	"github.com/eurekaless/registry/core/delta"
 )
 
 // sparingLimits say how often a [sparing] value is read anew: as often as people
 // and load balancers look, but not as often as somebody can send requests.
-var sparingLimits = ratelimit.Limits{PerSecond: 1, Burst: 10, MaxNames: 1}
+var sparingLimits = access.Limits{PerSecond: 1, Burst: 10, MaxNames: 1}
 
 // sparing is a value that is read from the table for whoever asks, some ten
 // times in a row and then once a second; in between the last result stands. It
 // is safe for concurrent use.
 type sparing[T any] struct {
 	now   func() time.Time
-	reads *ratelimit.Buckets
+	reads *access.Buckets
 
 	mu   sync.Mutex // guards the rest
 	read bool
@@ -27,7 +27,7 @@ type sparing[T any] struct {
 }
 
 func newSparing[T any](now func() time.Time) *sparing[T] {
-	return &sparing[T]{now: now, reads: ratelimit.New(sparingLimits)}
+	return &sparing[T]{now: now, reads: access.NewBuckets(sparingLimits)}
 }
 
 // get returns what read returns, or what it returned last.
@@ -52,20 +52,20 @@ func (s *sparing[T]) get(ctx context.Context, read func(context.Context) (T, err
 // sparingPublications reads publications sparingly.
 type sparingPublications struct {
 	of         Publications
-	statistics *sparing[published.Statistics]
-	recent     *sparing[published.Recent]
+	statistics *sparing[delta.Statistics]
+	recent     *sparing[delta.Recent]
 }
 
 func newSparingPublications(of Publications, now func() time.Time) *sparingPublications {
-	return &sparingPublications{of: of, statistics: newSparing[published.Statistics](now), recent: newSparing[published.Recent](now)}
+	return &sparingPublications{of: of, statistics: newSparing[delta.Statistics](now), recent: newSparing[delta.Recent](now)}
 }
 
 // Statistics returns the statistics of the last pass.
-func (p *sparingPublications) Statistics(ctx context.Context) (published.Statistics, error) {
+func (p *sparingPublications) Statistics(ctx context.Context) (delta.Statistics, error) {
 	return p.statistics.get(ctx, p.of.Statistics)
 }
 
 // Recent returns the last registrations and cancellations.
-func (p *sparingPublications) Recent(ctx context.Context) (published.Recent, error) {
+func (p *sparingPublications) Recent(ctx context.Context) (delta.Recent, error) {
 	return p.recent.get(ctx, p.of.Recent)
 }

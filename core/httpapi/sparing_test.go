@@ -9,25 +9,24 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/eurekaless/registry/core/delta"
+	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/httpapi"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/published"
-	"github.com/eurekaless/registry/core/readcache"
+	"github.com/eurekaless/registry/core/view"
 )
 
 // counting counts reads of the tables.
 type counting struct {
-	readcache.Source
+	view.Source
 	httpapi.Publications
 	scans, loads, statistics, recent int
 }
 
-func (c *counting) Scan(ctx context.Context) ([]lease.Lease, error) {
+func (c *counting) Scan(ctx context.Context) ([]eureka.Lease, error) {
 	c.scans++
 	return c.Source.Scan(ctx)
 }
 
-func (c *counting) Snapshot(ctx context.Context) (*published.Snapshot, error) {
+func (c *counting) Snapshot(ctx context.Context) (*delta.Snapshot, error) {
 	c.loads++
 	return c.Source.Snapshot(ctx)
 }
@@ -37,12 +36,12 @@ func (c *counting) Deltas(ctx context.Context, since, until time.Time) ([]delta.
 	return c.Source.Deltas(ctx, since, until)
 }
 
-func (c *counting) Statistics(ctx context.Context) (published.Statistics, error) {
+func (c *counting) Statistics(ctx context.Context) (delta.Statistics, error) {
 	c.statistics++
 	return c.Publications.Statistics(ctx)
 }
 
-func (c *counting) Recent(ctx context.Context) (published.Recent, error) {
+func (c *counting) Recent(ctx context.Context) (delta.Recent, error) {
 	c.recent++
 	return c.Publications.Recent(ctx)
 }
@@ -52,8 +51,8 @@ func countingServer(t *testing.T, interval time.Duration) (*server, *counting) {
 	reads := &counting{}
 	var s *server
 	s = newServer(t, func(c *httpapi.Config) {
-		reads.Source, reads.Publications = c.Publications.(readcache.Source), c.Publications
-		c.Cache = readcache.New(readcache.Config{Source: reads, Interval: interval, Now: func() time.Time { return s.now }})
+		reads.Source, reads.Publications = c.Publications.(view.Source), c.Publications
+		c.Cache = view.New(view.Config{Source: reads, Interval: interval, Now: func() time.Time { return s.now }})
 		c.Publications = reads
 	})
 	return s, reads
@@ -93,8 +92,8 @@ func TestHealthTellsOfChanges(t *testing.T) {
 	source := &failingSource{}
 	var s *server
 	s = newServer(t, func(c *httpapi.Config) {
-		source.Source = c.Publications.(readcache.Source)
-		c.Cache = readcache.New(readcache.Config{Source: source, Interval: 30 * time.Second, Now: func() time.Time { return s.now }})
+		source.Source = c.Publications.(view.Source)
+		c.Cache = view.New(view.Config{Source: source, Interval: 30 * time.Second, Now: func() time.Time { return s.now }})
 	})
 	for range 100 {
 		s.must(200, s.do("GET", "/health", ""))
@@ -111,10 +110,10 @@ func TestColdHealthReadsLittle(t *testing.T) {
 	tries := 0
 	var s *server
 	s = newServer(t, func(c *httpapi.Config) {
-		source.Source = c.Publications.(readcache.Source)
-		c.Cache = readcache.New(readcache.Config{
+		source.Source = c.Publications.(view.Source)
+		c.Cache = view.New(view.Config{
 			Source: source, Interval: 30 * time.Second, Now: func() time.Time { return s.now },
-			OnTurn: func(context.Context, readcache.Turn) { tries++ },
+			OnRefresh: func(context.Context, view.Refresh) { tries++ },
 		})
 	})
 	for range 1000 {

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 )
 
 // SetStatus sets the status override, and with it the status at once,
@@ -16,12 +15,12 @@ import (
 // (TestSetStatus). A dirty timestamp that is newer than the stored one is
 // taken over.
 func (r *Registry) SetStatus(ctx context.Context, key eureka.Key, status eureka.Status, dirty time.Time) error {
-	return r.update(ctx, "set status of", key, func(l *lease.Lease) (Update, bool, error) {
+	return r.update(ctx, "set status of", key, func(l *eureka.Lease) (Update, bool, error) {
 		if l.Status == status {
 			return Update{}, false, nil
 		}
 		u := r.statusUpdate(l, status, dirty)
-		if lease.HasOverride(status) {
+		if eureka.HasOverride(status) {
 			u.Overridden = status
 		}
 		return u, true, nil
@@ -33,8 +32,8 @@ func (r *Registry) SetStatus(ctx context.Context, key eureka.Key, status eureka.
 // registers anew with its own word. Without an override nothing changes, but a
 // status that was set to UNKNOWN counts as one.
 func (r *Registry) RemoveOverride(ctx context.Context, key eureka.Key, status eureka.Status, dirty time.Time) error {
-	return r.update(ctx, "remove override of", key, func(l *lease.Lease) (Update, bool, error) {
-		if !lease.HasOverride(l.Overridden) && (!setToUnknown(l) || status == eureka.Unknown) {
+	return r.update(ctx, "remove override of", key, func(l *eureka.Lease) (Update, bool, error) {
+		if !eureka.HasOverride(l.Overridden) && (!setToUnknown(l) || status == eureka.Unknown) {
 			return Update{}, false, nil
 		}
 		return r.statusUpdate(l, status, dirty), true, nil
@@ -43,12 +42,12 @@ func (r *Registry) RemoveOverride(ctx context.Context, key eureka.Key, status eu
 
 // setToUnknown reports whether the status is UNKNOWN though the instance said
 // another one: somebody set it, or removed an override without naming a status.
-func setToUnknown(l *lease.Lease) bool {
+func setToUnknown(l *eureka.Lease) bool {
 	return l.Status == eureka.Unknown && l.Instance.Status != eureka.Unknown
 }
 
 // statusUpdate returns the change to a status without override.
-func (r *Registry) statusUpdate(l *lease.Lease, status eureka.Status, dirty time.Time) Update {
+func (r *Registry) statusUpdate(l *eureka.Lease, status eureka.Status, dirty time.Time) Update {
 	now := r.clock()
 	u := Update{
 		Key: l.Key, IfVersion: l.Version,
@@ -67,7 +66,7 @@ func (r *Registry) statusUpdate(l *lease.Lease, status eureka.Status, dirty time
 // AddMetadata adds entries to an instance's metadata and replaces those of
 // the same key. Parallel changes all survive.
 func (r *Registry) AddMetadata(ctx context.Context, key eureka.Key, entries map[string]string) error {
-	return r.update(ctx, "change metadata of", key, func(l *lease.Lease) (Update, bool, error) {
+	return r.update(ctx, "change metadata of", key, func(l *eureka.Lease) (Update, bool, error) {
 		changed := *l.Instance
 		changed.Metadata = make(map[string]string, len(l.Instance.Metadata)+len(entries))
 		maps.Copy(changed.Metadata, l.Instance.Metadata)
@@ -91,14 +90,14 @@ func (r *Registry) AddMetadata(ctx context.Context, key eureka.Key, entries map[
 
 // update reads a lease and writes what change makes of it, again when a rival
 // was faster. change reports false when nothing is to be done.
-func (r *Registry) update(ctx context.Context, what string, key eureka.Key, change func(*lease.Lease) (Update, bool, error)) error {
+func (r *Registry) update(ctx context.Context, what string, key eureka.Key, change func(*eureka.Lease) (Update, bool, error)) error {
 	if err := r.tryUpdate(ctx, key, change); err != nil {
 		return fmt.Errorf("%s %s: %w", what, key, err)
 	}
 	return nil
 }
 
-func (r *Registry) tryUpdate(ctx context.Context, key eureka.Key, change func(*lease.Lease) (Update, bool, error)) error {
+func (r *Registry) tryUpdate(ctx context.Context, key eureka.Key, change func(*eureka.Lease) (Update, bool, error)) error {
 	l, err := r.get(ctx, key)
 	if err != nil {
 		return err
@@ -122,7 +121,7 @@ func (r *Registry) tryUpdate(ctx context.Context, key eureka.Key, change func(*l
 
 // applied reports whether the stored lease is what the update wrote, by a try
 // whose answer was lost.
-func applied(u Update, stored *lease.Lease) bool {
+func applied(u Update, stored *eureka.Lease) bool {
 	return stored != nil && !stored.Tombstone() &&
 		stored.Version == u.IfVersion+1 &&
 		stored.Updated.Equal(u.Updated) && stored.Dirty.Equal(u.Dirty) &&

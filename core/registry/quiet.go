@@ -6,12 +6,11 @@ import (
 	"time"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 )
 
 // quietStore is a [Store] that answers heartbeats from memory while the renewal
 // that this process wrote before them is recent enough. Every renewal that it
-// writes says for how long others must expect that (see lease.Lease.Quiet), so
+// writes says for how long others must expect that (see eureka.Lease.Quiet), so
 // that a lease outlives this process by one duration after its last heartbeat.
 type quietStore struct {
 	Store
@@ -62,7 +61,7 @@ func (s *quietStore) Renew(ctx context.Context, r Renewal) (time.Duration, error
 
 // Get reads a lease. What it shows to be gone, or UNKNOWN, is not answered from
 // memory any more.
-func (s *quietStore) Get(ctx context.Context, key eureka.Key) (*lease.Lease, error) {
+func (s *quietStore) Get(ctx context.Context, key eureka.Key) (*eureka.Lease, error) {
 	l, err := s.Store.Get(ctx, key)
 	if errors.Is(err, eureka.ErrLeaseNotFound) || err == nil && (l.Tombstone() || l.Status == eureka.Unknown) {
 		s.memory.changed(key)

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/storage/memory"
 )
@@ -90,7 +89,7 @@ func (f *quietFixture) writes(heartbeats func()) int {
 	return f.store.renewals - before
 }
 
-func (f *quietFixture) lease() *lease.Lease {
+func (f *quietFixture) lease() *eureka.Lease {
 	l, err := f.store.Get(f.t.Context(), key)
 	require.NoError(f.t, err)
 	return l

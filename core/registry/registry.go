@@ -1,6 +1,6 @@
 // Package registry holds the operations that change the registry: register,
 // renew, cancel, status override and metadata, each one conditional write in
-// the usual case. Reads of lists are core/readcache's.
+// the usual case. Reads of lists are core/view's.
 package registry
 
 import (
@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/wire"
 )
 
@@ -118,7 +117,7 @@ func (r *Registry) Instance(ctx context.Context, key eureka.Key) (*eureka.Instan
 }
 
 // Lease is [Registry.Instance] for who also wants to know when the lease ends.
-func (r *Registry) Lease(ctx context.Context, key eureka.Key) (*lease.Lease, error) {
+func (r *Registry) Lease(ctx context.Context, key eureka.Key) (*eureka.Lease, error) {
 	l, err := r.get(ctx, key)
 	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", key, err)
@@ -130,7 +129,7 @@ func (r *Registry) Lease(ctx context.Context, key eureka.Key) (*lease.Lease, err
 }
 
 // get reads a live lease.
-func (r *Registry) get(ctx context.Context, key eureka.Key) (*lease.Lease, error) {
+func (r *Registry) get(ctx context.Context, key eureka.Key) (*eureka.Lease, error) {
 	l, err := r.store.Get(ctx, key)
 	if err != nil {
 		return nil, err
@@ -193,9 +192,9 @@ func (r *Registry) makeRoom(ctx context.Context, key eureka.Key) error {
 }
 
 // newLease returns the lease of a registration as if nothing were stored.
-func (r *Registry) newLease(info *eureka.InstanceInfo) lease.Lease {
+func (r *Registry) newLease(info *eureka.InstanceInfo) eureka.Lease {
 	now := r.clock()
-	l := lease.Lease{
+	l := eureka.Lease{
 		Key: info.Key(), Instance: info,
 		Action: eureka.Added, Dirty: info.LastDirty,
 		Updated: now, Registered: now, Renewed: now,
@@ -214,12 +213,12 @@ func (r *Registry) newLease(info *eureka.InstanceInfo) lease.Lease {
 }
 
 // override returns the lease under an override.
-func override(l lease.Lease, overridden eureka.Status) lease.Lease {
+func override(l eureka.Lease, overridden eureka.Status) eureka.Lease {
 	l.Overridden = ""
-	if lease.HasOverride(overridden) {
+	if eureka.HasOverride(overridden) {
 		l.Overridden = overridden
 	}
-	l.Status = lease.EffectiveStatus(l.Instance.Status, l.Overridden)
+	l.Status = eureka.EffectiveStatus(l.Instance.Status, l.Overridden)
 	l.ServiceUp = time.Time{}
 	if l.Status == eureka.Up {
 		l.ServiceUp = l.Registered
@@ -229,7 +228,7 @@ func override(l lease.Lease, overridden eureka.Status) lease.Lease {
 
 // register tries as for an instance without override first, which is right
 // for nearly all; what the failed condition shows decides the next try.
-func (r *Registry) register(ctx context.Context, l lease.Lease) error {
+func (r *Registry) register(ctx context.Context, l eureka.Lease) error {
 	try := Registration{Lease: l}
 	for range maxTries {
 		found, err := failedCondition(r.store.Register(ctx, try))
@@ -252,18 +251,18 @@ func (r *Registry) register(ctx context.Context, l lease.Lease) error {
 // renewed and kept. One whose status is UNKNOWN is not: its override was
 // removed, and the instance was asked to register again, so that registration
 // is taken whatever its timestamp (TestRegisterAfterRemovedOverride).
-func keeps(stored *lease.Lease, dirty time.Time) bool {
+func keeps(stored *eureka.Lease, dirty time.Time) bool {
 	return stored != nil && !stored.Tombstone() &&
 		stored.Dirty.After(dirty) && stored.Status != eureka.Unknown
 }
 
 // nextTry returns the registration for an item in the given state.
-func (r *Registry) nextTry(l lease.Lease, stored *lease.Lease) Registration {
+func (r *Registry) nextTry(l eureka.Lease, stored *eureka.Lease) Registration {
 	next := Registration{Lease: l}
 	if stored == nil {
 		return next
 	}
-	if lease.HasOverride(stored.Overridden) {
+	if eureka.HasOverride(stored.Overridden) {
 		next.Stored = stored.Overridden
 		if !stored.Tombstone() || l.Registered.Sub(stored.Gone) < r.overrideKept {
 			next.Lease = override(l, stored.Overridden)
@@ -363,7 +362,7 @@ func (c *cancels) has(key eureka.Key, at time.Time) bool {
 
 // cancelledAt reports whether the tombstone is the one that this request
 // wrote, by a try whose answer was lost.
-func cancelledAt(stored *lease.Lease, now time.Time) bool {
+func cancelledAt(stored *eureka.Lease, now time.Time) bool {
 	return stored != nil && stored.Tombstone() && stored.Gone.Equal(now)
 }
 

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/registry"
 )
 
@@ -32,7 +31,7 @@ func (s *rivalStore) write(do func() error) error {
 	return do()
 }
 
-func (s *rivalStore) Get(ctx context.Context, key eureka.Key) (*lease.Lease, error) {
+func (s *rivalStore) Get(ctx context.Context, key eureka.Key) (*eureka.Lease, error) {
 	return s.Store.Get(ctx, key)
 }
 

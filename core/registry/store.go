@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 )
 
 // Store is the lease table, as the registry needs it. Every method is one
@@ -22,7 +21,7 @@ import (
 type Store interface {
 	// Get reads a lease or tombstone, strongly consistent. Without an item it
 	// returns eureka.ErrLeaseNotFound.
-	Get(ctx context.Context, key eureka.Key) (*lease.Lease, error)
+	Get(ctx context.Context, key eureka.Key) (*eureka.Lease, error)
 	// Register writes a whole lease. Condition: the item has no live lease or
 	// one whose Dirty is not newer, and holds the override r.Stored names.
 	Register(ctx context.Context, r Registration) error
@@ -52,7 +51,7 @@ type Registration struct {
 	// item's, and at least Updated in epoch milliseconds for a new item), and
 	// keeps ServiceUp of a live lease that has one. A Quiet of 0 leaves the
 	// item's, a tombstone's too: another process may still rely on it.
-	Lease lease.Lease
+	Lease eureka.Lease
 	// Stored is the override that the item, lease or tombstone, must hold;
 	// empty: none.
 	Stored eureka.Status
@@ -94,7 +93,7 @@ type Update struct {
 type ConditionFailedError struct {
 	// Stored is the item as it was found, a tombstone included; nil when
 	// there is none (or it was not asked for, see [Renewal]).
-	Stored *lease.Lease
+	Stored *eureka.Lease
 }
 
 // Error describes what was found.

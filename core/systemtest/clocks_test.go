@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/published"
 	"github.com/eurekaless/registry/core/wire"
 	"github.com/eurekaless/registry/storage"
 )
@@ -170,14 +170,14 @@ type shelf struct {
 	lost bool
 }
 
-func (s *shelf) Snapshot(ctx context.Context) (*published.Snapshot, error) {
+func (s *shelf) Snapshot(ctx context.Context) (*delta.Snapshot, error) {
 	if s.lost {
 		return nil, eureka.ErrNoSnapshot
 	}
 	return s.DeltaTable.Snapshot(ctx)
 }
 
-func (s *shelf) PutSnapshot(ctx context.Context, snapshot *published.Snapshot) error {
+func (s *shelf) PutSnapshot(ctx context.Context, snapshot *delta.Snapshot) error {
 	s.lost = false
 	return s.DeltaTable.PutSnapshot(ctx, snapshot)
 }
@@ -189,7 +189,7 @@ type unpublishing struct {
 	w *world
 }
 
-func (u unpublishing) Snapshot(ctx context.Context) (*published.Snapshot, error) {
+func (u unpublishing) Snapshot(ctx context.Context) (*delta.Snapshot, error) {
 	if u.w.failing {
 		return nil, fmt.Errorf("snapshot: %w", eureka.ErrThrottled)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/readcache"
+	"github.com/eurekaless/registry/core/view"
 	"github.com/eurekaless/registry/core/wire"
 	"github.com/eurekaless/registry/storage/storagetest"
 )
@@ -19,7 +19,7 @@ type container struct {
 	w      *world
 	skew   time.Duration
 	off    *time.Duration
-	cache  *readcache.Cache
+	cache  *view.Cache
 	client client
 	// loaded is when it last loaded the whole registry.
 	loaded time.Time
@@ -46,18 +46,18 @@ func newContainer(w *world, skew time.Duration, off *time.Duration) *container {
 
 // start makes the container a cold one.
 func (c *container) start() {
-	c.cache = readcache.New(readcache.Config{
+	c.cache = view.New(view.Config{
 		Source: c.w.tables, Interval: 30 * time.Second, Retention: 3 * time.Minute,
 		Offset: 0.1 + float64(c.w.pick(10))/100, Now: c.w.off(c.skew, c.off), Logger: discard(),
 		Elapsed: func() time.Duration { return c.w.now.Sub(epoch) },
-		OnTurn: func(_ context.Context, t readcache.Turn) {
+		OnRefresh: func(_ context.Context, t view.Refresh) {
 			if t.Err != nil {
 				c.w.count("turn failed")
 				return
 			}
 			c.w.count("turn from " + string(t.Origin))
 			c.w.logf("  of the container %s off: %+v", c.skew, t)
-			if t.Origin != readcache.FromDeltas {
+			if t.Origin != view.FromDeltas {
 				c.client.loaded, c.loaded = true, c.w.now
 			}
 		},
@@ -65,7 +65,7 @@ func (c *container) start() {
 }
 
 // view is a request.
-func (c *container) view() *readcache.View {
+func (c *container) view() *view.View {
 	v, err := c.cache.View(context.Background())
 	if err != nil {
 		require.False(c.w.t, c.w.calm, "read: %v", err)
@@ -95,7 +95,7 @@ func (c *container) ask() {
 }
 
 // fetch returns the whole registry.
-func fetch(t require.TestingT, v *readcache.View) map[eureka.Key]*eureka.InstanceInfo {
+func fetch(t require.TestingT, v *view.View) map[eureka.Key]*eureka.InstanceInfo {
 	all := decode(t, v.All(wire.Encoding{}))
 	require.Equal(t, eureka.HashCode(all.Applications), all.HashCode)
 	held := map[eureka.Key]*eureka.InstanceInfo{}
@@ -106,7 +106,7 @@ func fetch(t require.TestingT, v *readcache.View) map[eureka.Key]*eureka.Instanc
 }
 
 // apply takes a delta.
-func (c *client) apply(t require.TestingT, v *readcache.View) {
+func (c *client) apply(t require.TestingT, v *view.View) {
 	changes := decode(t, v.Delta(wire.Encoding{}))
 	for _, i := range instances(changes.Applications) {
 		switch i.Action {
@@ -132,7 +132,7 @@ func (c *client) list() []*eureka.InstanceInfo {
 }
 
 // decode reads a body as a client does.
-func decode(t require.TestingT, body *readcache.Body) *eureka.Applications {
+func decode(t require.TestingT, body *view.Body) *eureka.Applications {
 	all, err := wire.DecodeApplications(wire.JSON, body.Plain())
 	require.NoError(t, err)
 	return all

@@ -15,9 +15,8 @@ import (
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/eviction"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/readcache"
 	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/core/view"
 	"github.com/eurekaless/registry/storage/memory"
 )
 
@@ -55,7 +54,7 @@ type process struct {
 	frozen          time.Duration
 	frozenAt, setAt time.Time
 	registry        *registry.Registry
-	cache           *readcache.Cache // nil: it has no view
+	cache           *view.Cache // nil: it has no view
 	// boundary is that of its view, refreshed when it was read.
 	boundary, refreshed time.Time
 }
@@ -106,22 +105,22 @@ func newFleet(t require.TestingT, pick func(n int) int) *fleet {
 	return f
 }
 
-func (f *fleet) newProcess(view bool) *process {
+func (f *fleet) newProcess(withView bool) *process {
 	p := &process{f: f, setting: f.setting, skew: f.skew()}
 	p.registry = registry.New(registry.Config{
 		Store: f.store, RenewalWriteInterval: p.setting,
 		Now:       func() time.Time { return f.now.Add(p.skew) },
 		Monotonic: func() time.Duration { return f.now.Sub(fleetEpoch) - p.frozen },
 	})
-	if !view {
+	if !withView {
 		return p
 	}
-	p.cache = readcache.New(readcache.Config{
+	p.cache = view.New(view.Config{
 		Source: f.store, Interval: 30 * time.Second, Offset: 0.1, Now: func() time.Time { return f.now.Add(p.skew) }, Logger: discard(),
-		OnTurn: func(_ context.Context, t readcache.Turn) {
+		OnRefresh: func(_ context.Context, t view.Refresh) {
 			require.NoError(f.t, t.Err)
 			p.boundary, p.refreshed = t.Boundary, f.now
-			if t.Origin == readcache.FromDeltas {
+			if t.Origin == view.FromDeltas {
 				p.registry.Forget(t.Keys...)
 				return
 			}
@@ -329,8 +328,8 @@ func (f *fleet) pass() {
 	f.lastPass = f.now
 }
 
-func (f *fleet) live() map[eureka.Key]*lease.Lease {
-	live := map[eureka.Key]*lease.Lease{}
+func (f *fleet) live() map[eureka.Key]*eureka.Lease {
+	live := map[eureka.Key]*eureka.Lease{}
 	for _, m := range f.members {
 		l, err := f.store.Get(context.Background(), m.key)
 		if err == nil && !l.Tombstone() {

@@ -10,7 +10,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/storage/memory"
 	"github.com/eurekaless/registry/storage/storagetest"
@@ -116,7 +115,7 @@ func (w *twin) requireSameHeartbeat(key eureka.Key, process int, quiet, always e
 
 // requireSameLeases compares all but the renewals.
 func (w *twin) requireSameLeases() {
-	var scans [2][]lease.Lease
+	var scans [2][]eureka.Lease
 	for i, s := range w.stores {
 		leases, err := s.Scan(context.Background())
 		require.NoError(w.t, err)

@@ -15,7 +15,6 @@ import (
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/eviction"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/storage"
 	"github.com/eurekaless/registry/storage/faulty"
@@ -190,8 +189,8 @@ func (w *world) watchEviction(key eureka.Key) func(context.Context) {
 }
 
 // live returns the leases by their keys.
-func (w *world) live() map[eureka.Key]*lease.Lease {
-	live := map[eureka.Key]*lease.Lease{}
+func (w *world) live() map[eureka.Key]*eureka.Lease {
+	live := map[eureka.Key]*eureka.Lease{}
 	for _, l := range w.scan() {
 		if !l.Tombstone() {
 			live[l.Key] = &l
@@ -411,7 +410,7 @@ func (w *world) drought() {
 }
 
 // scan is the truth that readers are held to.
-func (w *world) scan() []lease.Lease {
+func (w *world) scan() []eureka.Lease {
 	leases, err := w.store.Scan(context.Background())
 	require.NoError(w.t, err)
 	return leases

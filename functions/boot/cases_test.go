@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/core/wire"
 	"github.com/eurekaless/registry/functions/boot"
@@ -113,13 +112,13 @@ func idsOf(t *testing.T, list []byte) map[string]bool {
 }
 
 // largeLease is one instance of a fleet, with metadata that does not pack well.
-func largeLease(n int, rng *rand.Rand) lease.Lease {
+func largeLease(n int, rng *rand.Rand) eureka.Lease {
 	metadata := map[string]string{}
 	for k := range 11 {
 		metadata[fmt.Sprintf("setting-%d", k)] = fmt.Sprintf("%016x-%016x-%016x", rng.Uint64(), rng.Uint64(), rng.Uint64())
 	}
 	app, id := fmt.Sprintf("SHOP-%02d", n%50), fmt.Sprintf("shop-%04d", n)
-	return lease.Lease{
+	return eureka.Lease{
 		Key: eureka.NewKey(app, id),
 		Instance: &eureka.InstanceInfo{
 			InstanceID: id, HostName: id + ".example.org", App: app, IPAddr: "192.0.2.10", Status: eureka.Up,

@@ -13,8 +13,8 @@ import (
 
 	"github.com/eurekaless/registry/core/eviction"
 	"github.com/eurekaless/registry/core/httpapi"
-	"github.com/eurekaless/registry/core/readcache"
 	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/core/view"
 	"github.com/eurekaless/registry/functions/boot"
 	"github.com/eurekaless/registry/storage/dynamodb"
 )
@@ -40,7 +40,7 @@ func TestDefaults(t *testing.T) {
 	assert.Equal(t, dynamodb.DefaultLeaseTable, cfg.LeaseTable)
 	assert.Equal(t, dynamodb.DefaultDeltaTable, cfg.DeltaTable)
 	assert.Equal(t, 30*time.Second, cfg.CacheRefresh)
-	assert.Equal(t, readcache.DefaultRetention, cfg.DeltaRetention)
+	assert.Equal(t, view.DefaultRetention, cfg.DeltaRetention)
 	assert.Equal(t, registry.DefaultOverrideKept, cfg.OverrideKept)
 	assert.EqualValues(t, httpapi.DefaultMaxBody, cfg.MaxBody)
 	assert.Equal(t, slog.LevelInfo, cfg.LogLevel)

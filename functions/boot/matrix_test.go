@@ -17,8 +17,8 @@ import (
 
 	"github.com/eurekaless/registry/core/access"
 	"github.com/eurekaless/registry/core/dashboard"
+	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/httpapi"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/functions/boot"
 	"github.com/eurekaless/registry/storage/memory"
 )
@@ -72,23 +72,23 @@ type caller struct {
 	// header is the value of Authorization; empty: none.
 	header string
 	// may is the greatest access that the caller has to SHOP.
-	may httpapi.Access
+	may access.Level
 }
 
 func callers() []caller {
-	known := func(name string, may httpapi.Access) caller { return caller{name, basic(name, passwordOf(name)), may} }
+	known := func(name string, may access.Level) caller { return caller{name, basic(name, passwordOf(name)), may} }
 	return []caller{
-		{"nobody", "", httpapi.AccessNone},
-		{"no credentials at all", "Basic", httpapi.AccessNone},
-		{"another scheme", "Bearer " + strings.TrimPrefix(basic("operator", passwordOf("operator")), "Basic "), httpapi.AccessNone},
-		{"unknown user", basic("root", passwordOf("operator")), httpapi.AccessNone},
-		{"wrong password", basic("operator", "password of nobody"), httpapi.AccessNone},
-		{"no password", basic("operator", ""), httpapi.AccessNone},
-		known("reader", httpapi.AccessRead),
-		known("billing", httpapi.AccessRead),
-		known("shop", httpapi.AccessRegister),
-		known("services", httpapi.AccessRegister),
-		known("operator", httpapi.AccessAdmin),
+		{"nobody", "", access.LevelNone},
+		{"no credentials at all", "Basic", access.LevelNone},
+		{"another scheme", "Bearer " + strings.TrimPrefix(basic("operator", passwordOf("operator")), "Basic "), access.LevelNone},
+		{"unknown user", basic("root", passwordOf("operator")), access.LevelNone},
+		{"wrong password", basic("operator", "password of nobody"), access.LevelNone},
+		{"no password", basic("operator", ""), access.LevelNone},
+		known("reader", access.LevelRead),
+		known("billing", access.LevelRead),
+		known("shop", access.LevelRegister),
+		known("services", access.LevelRegister),
+		known("operator", access.LevelAdmin),
 	}
 }
 
@@ -109,7 +109,7 @@ func callOf(prefix string, method string, route httpapi.Route) call {
 	switch {
 	case route.Pattern == "/apps/{app}" && method == http.MethodPost:
 		c.body = registrationOf("SHOP", "shop-1")
-	case strings.HasSuffix(route.Pattern, "/status") && route.Access == httpapi.AccessRegister:
+	case strings.HasSuffix(route.Pattern, "/status") && route.Access == access.LevelRegister:
 		c.query = "?value=UP"
 	case strings.HasSuffix(route.Pattern, "/metadata"):
 		c.query = "?a=b"
@@ -123,7 +123,7 @@ func callOf(prefix string, method string, route httpapi.Route) call {
 }
 
 // leases returns all that is stored.
-func leases(t testing.TB, store *memory.Store) []lease.Lease {
+func leases(t testing.TB, store *memory.Store) []eureka.Lease {
 	t.Helper()
 	all, err := store.Scan(t.Context())
 	require.NoError(t, err)
@@ -195,11 +195,11 @@ func verdict(who caller, route httpapi.Route) string {
 	switch {
 	case route.Pattern == "/health":
 		return "through"
-	case who.may == httpapi.AccessNone:
+	case who.may == access.LevelNone:
 		return "401"
-	case (route.Pattern == "/peerreplication/batch" || route.Pattern == "/action") && who.may < httpapi.AccessAdmin:
+	case (route.Pattern == "/peerreplication/batch" || route.Pattern == "/action") && who.may < access.LevelAdmin:
 		return "403"
-	case route.Method != http.MethodGet && who.may < httpapi.AccessRegister:
+	case route.Method != http.MethodGet && who.may < access.LevelRegister:
 		return "403"
 	}
 	return "through"

@@ -13,8 +13,8 @@ import (
 	"github.com/eurekaless/registry/core/access"
 	"github.com/eurekaless/registry/core/eviction"
 	"github.com/eurekaless/registry/core/httpapi"
-	"github.com/eurekaless/registry/core/readcache"
 	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/core/view"
 	"github.com/eurekaless/registry/core/wire"
 	"github.com/eurekaless/registry/functions/gateway"
 	"github.com/eurekaless/registry/functions/handlers"
@@ -195,7 +195,7 @@ func (p *Parts) registry() *registry.Registry {
 }
 
 // api returns the core's HTTP handler; without a cache it has no lists.
-func (p *Parts) api(reg *registry.Registry, cache *readcache.Cache) http.Handler {
+func (p *Parts) api(reg *registry.Registry, cache *view.Cache) http.Handler {
 	cfg := httpapi.Config{
 		Registry: reg,
 		Cache:    cache,
@@ -228,10 +228,10 @@ func (p *Parts) gate() httpapi.Gate {
 
 // cache returns the view of a process whose registry forgets what the view
 // shows to have changed.
-func (p *Parts) cache(fresh *freshness, reg *registry.Registry) *readcache.Cache {
-	return readcache.New(readcache.Config{
+func (p *Parts) cache(fresh *freshness, reg *registry.Registry) *view.Cache {
+	return view.New(view.Config{
 		Source: p.Tables, Interval: p.Config.CacheRefresh, Retention: p.Config.DeltaRetention, ListMemory: p.Config.ListMemory,
-		OnTurn: func(ctx context.Context, t readcache.Turn) {
+		OnRefresh: func(ctx context.Context, t view.Refresh) {
 			fresh.turn(ctx, t)
 			forgetRenewals(reg, t)
 		},
@@ -240,10 +240,10 @@ func (p *Parts) cache(fresh *freshness, reg *registry.Registry) *readcache.Cache
 }
 
 // forgetRenewals makes heartbeats of leases that changed go to the table.
-func forgetRenewals(reg *registry.Registry, t readcache.Turn) {
+func forgetRenewals(reg *registry.Registry, t view.Refresh) {
 	switch {
 	case t.Err != nil:
-	case t.Origin == readcache.FromDeltas:
+	case t.Origin == view.FromDeltas:
 		reg.Forget(t.Keys...)
 	default:
 		reg.ForgetAll()
@@ -253,7 +253,7 @@ func forgetRenewals(reg *registry.Registry, t readcache.Turn) {
 // freshness remembers which view was the last that could be made.
 type freshness struct{ boundary atomic.Pointer[time.Time] }
 
-func (f *freshness) turn(_ context.Context, t readcache.Turn) {
+func (f *freshness) turn(_ context.Context, t view.Refresh) {
 	if t.Err == nil {
 		f.boundary.Store(&t.Boundary)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/dashboard"
-	"github.com/eurekaless/registry/core/lease"
+	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/storage/memory"
 )
 
@@ -75,8 +75,8 @@ func newWorld(t testing.TB) *world {
 }
 
 // foreign returns the leases that the team shop has no business with.
-func foreign(all []lease.Lease) []lease.Lease {
-	var out []lease.Lease
+func foreign(all []eureka.Lease) []eureka.Lease {
+	var out []eureka.Lease
 	for _, l := range all {
 		if l.Key.App != "SHOP" && !strings.HasPrefix(l.Key.App, "SHOP-") {
 			out = append(out, l)

@@ -16,7 +16,7 @@ import (
 // Lists are asked for again and again while their view lasts, and putting a
 // body of 500 KB into base64 and JSON costs more than everything else about
 // it. So the envelope of a list is made once and kept with the body (see
-// readcache.Body.Memo); the next answer with the same headers is the same
+// view.Body.Memo); the next answer with the same headers is the same
 // bytes. What changes from time to time is Cache-Control's seconds: an envelope
 // begins with status and headers, and another one is made by a copy of the rest.
 

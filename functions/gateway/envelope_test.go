@@ -15,9 +15,7 @@ import (
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/httpapi"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/published"
-	"github.com/eurekaless/registry/core/readcache"
+	"github.com/eurekaless/registry/core/view"
 	"github.com/eurekaless/registry/core/wire"
 	"github.com/eurekaless/registry/functions/gateway"
 )
@@ -25,13 +23,13 @@ import (
 // oneInstance is a source of a registry with one instance.
 type oneInstance struct{}
 
-func (oneInstance) Snapshot(context.Context) (*published.Snapshot, error) {
+func (oneInstance) Snapshot(context.Context) (*delta.Snapshot, error) {
 	return nil, eureka.ErrNoSnapshot
 }
 
-func (oneInstance) Scan(context.Context) ([]lease.Lease, error) {
+func (oneInstance) Scan(context.Context) ([]eureka.Lease, error) {
 	i := &eureka.InstanceInfo{App: "SHOP", InstanceID: "shop-1", HostName: "größer <&\u2028> \"kleiner\"", Status: eureka.Up}
-	return []lease.Lease{{Key: i.Key(), Version: 1, Instance: i, Status: eureka.Up}}, nil
+	return []eureka.Lease{{Key: i.Key(), Version: 1, Instance: i, Status: eureka.Up}}, nil
 }
 
 func (oneInstance) Deltas(context.Context, time.Time, time.Time) ([]delta.Row, error) {
@@ -39,9 +37,9 @@ func (oneInstance) Deltas(context.Context, time.Time, time.Time) ([]delta.Row, e
 }
 
 // list is a body as lists have it.
-func list(t testing.TB, format wire.Format) *readcache.Body {
+func list(t testing.TB, format wire.Format) *view.Body {
 	t.Helper()
-	view, err := readcache.New(readcache.Config{Source: oneInstance{}, Interval: time.Hour}).View(t.Context())
+	view, err := view.New(view.Config{Source: oneInstance{}, Interval: time.Hour}).View(t.Context())
 	require.NoError(t, err)
 	return view.All(wire.Encoding{Format: format})
 }

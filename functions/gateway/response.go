@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/awslabs/aws-lambda-go-api-proxy/core"
 
-	"github.com/eurekaless/registry/core/readcache"
+	"github.com/eurekaless/registry/core/view"
 )
 
 // recorder takes an answer and makes the envelope for the gateway of it, with
@@ -29,7 +29,7 @@ type recorder struct {
 	bodyless bool
 	written  []byte
 	// list is the body when it is a list's, in one of its codings.
-	list *readcache.Body
+	list *view.Body
 	gzip bool
 }
 
@@ -71,7 +71,7 @@ func (w *recorder) Write(b []byte) (int, error) {
 }
 
 // WriteBody is Write for a list's body, of which it keeps no copy.
-func (w *recorder) WriteBody(b *readcache.Body, gzip bool) {
+func (w *recorder) WriteBody(b *view.Body, gzip bool) {
 	w.WriteHeader(http.StatusOK)
 	if w.status != http.StatusOK || w.list != nil || w.written != nil {
 		_, _ = w.Write(b.Bytes(gzip)) // whether it may have a body, Write knows

@@ -10,7 +10,6 @@ import (
 
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/eviction"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/functions/handlers"
 	"github.com/eurekaless/registry/storage/memory"
@@ -24,7 +23,7 @@ func TestH29(t *testing.T) {
 	key := func(n int) eureka.Key { return eureka.NewKey("SHOP", fmt.Sprintf("shop-%02d", n)) }
 	const all, living = 20, 12
 	for n := range all {
-		require.NoError(t, store.Register(t.Context(), registry.Registration{Lease: lease.Lease{
+		require.NoError(t, store.Register(t.Context(), registry.Registration{Lease: eureka.Lease{
 			Key: key(n), Instance: &eureka.InstanceInfo{App: "SHOP", InstanceID: key(n).ID},
 			Status: []eureka.Status{eureka.Up, eureka.Down}[n%2], Action: eureka.Added,
 			Dirty: now, Updated: now, Registered: now, Renewed: now,

@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eviction"
-	"github.com/eurekaless/registry/core/published"
 	"github.com/eurekaless/registry/functions/handlers"
 )
 
@@ -26,7 +26,7 @@ func evict(m meter, report eviction.Report, err error) *handlers.Evict {
 
 var report = eviction.Report{
 	Scanned:    true,
-	Statistics: published.Statistics{Pass: start, Leases: 20, Expected: 18, Seen: 12, SelfPreservation: true, Enabled: true},
+	Statistics: delta.Statistics{Pass: start, Leases: 20, Expected: 18, Seen: 12, SelfPreservation: true, Enabled: true},
 	Lateness:   1500 * time.Millisecond, Expired: 6, Evicted: 3, Failed: 1, Healed: 2,
 }
 
@@ -55,7 +55,7 @@ func TestEvictInPart(t *testing.T) {
 // registry.
 func TestEvictWithoutScan(t *testing.T) {
 	m := meter{}
-	err := evict(m, eviction.Report{OnlyLooked: true, Statistics: published.Statistics{Pass: start}}, errors.New("no scan")).Handle(t.Context())
+	err := evict(m, eviction.Report{OnlyLooked: true, Statistics: delta.Statistics{Pass: start}}, errors.New("no scan")).Handle(t.Context())
 	assert.Error(t, err)
 	assert.Empty(t, m)
 }
@@ -63,7 +63,7 @@ func TestEvictWithoutScan(t *testing.T) {
 // TestEvictEmptyRegistry: an empty registry is one.
 func TestEvictEmptyRegistry(t *testing.T) {
 	m := meter{}
-	empty := eviction.Report{Scanned: true, Statistics: published.Statistics{Pass: start, Enabled: true}}
+	empty := eviction.Report{Scanned: true, Statistics: delta.Statistics{Pass: start, Enabled: true}}
 	require.NoError(t, evict(m, empty, nil).Handle(t.Context()))
 	assert.Contains(t, m, handlers.Leases)
 }

@@ -17,7 +17,6 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/functions/handlers"
 	"github.com/eurekaless/registry/storage/dynamodb"
 )
@@ -280,7 +279,7 @@ func FuzzStream(f *testing.F) {
 // once, or an error.
 func TestChangeIsWritten(t *testing.T) {
 	key := eureka.NewKey("shop", "shop-1")
-	live := &lease.Lease{Key: key, Version: 7, Instance: &eureka.InstanceInfo{InstanceID: key.ID, App: key.App}, Action: eureka.Added}
+	live := &eureka.Lease{Key: key, Version: 7, Instance: &eureka.InstanceInfo{InstanceID: key.ID, App: key.App}, Action: eureka.Added}
 	now := time.UnixMilli(1_700_000_000_000)
 	for name, c := range map[string]struct {
 		change delta.Image

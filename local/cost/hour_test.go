@@ -16,8 +16,8 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/readcache"
 	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/core/view"
 	"github.com/eurekaless/registry/functions/boot"
 	"github.com/eurekaless/registry/functions/handlers"
 	"github.com/eurekaless/registry/storage"
@@ -56,7 +56,7 @@ type hour struct {
 	now                              time.Time
 	renewals, changes, views, passes meter
 	renewing, changing, unbilled     storage.Tables
-	caches                           []*readcache.Cache
+	caches                           []*view.Cache
 	evict                            *handlers.Evict
 	rows                             int
 }
@@ -78,7 +78,7 @@ func newHour(t *testing.T) *hour {
 	h.renewing, h.changing, h.unbilled = tables(&h.renewals), tables(&h.changes), tables(&meter{})
 	clock := func() time.Time { return h.now }
 	for range containers {
-		h.caches = append(h.caches, readcache.New(readcache.Config{Source: tables(&h.views), Interval: cfg.CacheRefresh, Now: clock, Logger: log}))
+		h.caches = append(h.caches, view.New(view.Config{Source: tables(&h.views), Interval: cfg.CacheRefresh, Now: clock, Logger: log}))
 	}
 	parts := &boot.Parts{Config: cfg, Tables: tables(&h.passes), Log: log, Meter: handlers.Unmetered{}, Now: clock}
 	h.evict, err = parts.Evict()

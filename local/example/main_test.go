@@ -15,8 +15,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/eurekaless/registry/core/httpapi"
-	"github.com/eurekaless/registry/core/readcache"
 	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/core/view"
 	"github.com/eurekaless/registry/storage/memory"
 )
 
@@ -44,7 +44,7 @@ func TestServicesFindEachOther(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	store := memory.New(memory.Config{})
 	server := httptest.NewServer(httpapi.New(httpapi.Config{
-		Registry: registry.New(registry.Config{Store: store}), Cache: readcache.New(readcache.Config{Source: store}),
+		Registry: registry.New(registry.Config{Store: store}), Cache: view.New(view.Config{Source: store}),
 	}))
 	defer server.Close()
 	var out output

@@ -11,9 +11,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/eurekaless/registry/core/access"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/httpapi"
-	"github.com/eurekaless/registry/core/ratelimit"
 )
 
 // nameHeader is where Java's clients say what they are: "DefaultClient", or
@@ -30,7 +29,7 @@ const maxNames = 10_000
 // Limiter is a gate that lets each client read so often. It is safe for
 // concurrent use.
 type Limiter struct {
-	buckets    *ratelimit.Buckets
+	buckets    *access.Buckets
 	privileged []string
 	now        func() time.Time
 }
@@ -39,7 +38,7 @@ type Limiter struct {
 // privileged ones.
 func New(perSecond float64, privileged []string, now func() time.Time) *Limiter {
 	return &Limiter{
-		buckets: ratelimit.New(ratelimit.Limits{
+		buckets: access.NewBuckets(access.Limits{
 			PerSecond: perSecond, Burst: max(1, int(perSecond*burstSeconds)), MaxNames: maxNames,
 		}),
 		privileged: privileged, now: now,
@@ -49,9 +48,9 @@ func New(perSecond float64, privileged []string, now func() time.Time) *Limiter 
 // Admit returns an eureka.ErrRateLimited for a read too many. Registrations,
 // renewals and cancels are never limited: a lease that cannot be renewed is
 // lost, and clients of one kind all have the same name.
-func (l *Limiter) Admit(r *http.Request, need httpapi.Access, _ string) error {
+func (l *Limiter) Admit(r *http.Request, need access.Level, _ string) error {
 	name := r.Header.Get(nameHeader)
-	if need != httpapi.AccessRead || name != "" && slices.Contains(l.privileged, name) {
+	if need != access.LevelRead || name != "" && slices.Contains(l.privileged, name) {
 		return nil
 	}
 	if after, ok := l.buckets.Take(client(r, name), l.now()); !ok {

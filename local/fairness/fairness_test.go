@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/access"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/httpapi"
 	"github.com/eurekaless/registry/local/fairness"
 )
 
@@ -29,7 +29,7 @@ func read(l *fairness.Limiter, name, address string) error {
 	if name != "" {
 		r.Header.Set("DiscoveryIdentity-Name", name)
 	}
-	return l.Admit(r, httpapi.AccessRead, "")
+	return l.Admit(r, access.LevelRead, "")
 }
 
 // burst reads until it is refused, and returns how often it was let through.
@@ -78,7 +78,7 @@ func TestLeasesAreNotLimited(t *testing.T) {
 	l, _ := newLimiter(1)
 	r := httptest.NewRequest(http.MethodPut, "/eureka/apps/SHOP/shop-1", nil)
 	for range 100 {
-		assert.NoError(t, l.Admit(r, httpapi.AccessRegister, "SHOP"))
-		assert.NoError(t, l.Admit(r, httpapi.AccessAdmin, ""))
+		assert.NoError(t, l.Admit(r, access.LevelRegister, "SHOP"))
+		assert.NoError(t, l.Admit(r, access.LevelAdmin, ""))
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/mirror"
 	"github.com/eurekaless/registry/core/wire"
 )
@@ -55,9 +54,9 @@ func (m *moment) UnmarshalJSON(text []byte) error {
 
 // Export writes all leases as JSON, one a line, sorted by application and
 // instance. Tombstones are left out. It writes whole lines at a time.
-func Export(out io.Writer, leases []lease.Lease) error {
-	leases = slices.DeleteFunc(slices.Clone(leases), func(l lease.Lease) bool { return l.Tombstone() })
-	slices.SortFunc(leases, func(a, b lease.Lease) int { return mirror.Compare(a.Key, b.Key) })
+func Export(out io.Writer, leases []eureka.Lease) error {
+	leases = slices.DeleteFunc(slices.Clone(leases), func(l eureka.Lease) bool { return l.Tombstone() })
+	slices.SortFunc(leases, func(a, b eureka.Lease) int { return mirror.Compare(a.Key, b.Key) })
 	if _, err := io.WriteString(out, "[\n"); err != nil {
 		return err
 	}
@@ -77,7 +76,7 @@ func Export(out io.Writer, leases []lease.Lease) error {
 	return err
 }
 
-func exported(l *lease.Lease) exportedLease {
+func exported(l *eureka.Lease) exportedLease {
 	e := exportedLease{
 		App: l.Key.App, ID: l.Key.ID, Version: l.Version, Status: l.Status, Overridden: l.Overridden,
 		Registered: moment{l.Registered}, Renewed: moment{l.Renewed}, Updated: moment{l.Updated}, Dirty: moment{l.Dirty},

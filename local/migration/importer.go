@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/mirror"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/core/wire"
@@ -201,7 +200,7 @@ func (m *Importer) bring(ctx context.Context, all Instances, keys []eureka.Key, 
 // the status that it registered with.
 func listed(i *eureka.InstanceInfo) *eureka.InstanceInfo {
 	out := *i
-	out.Status = lease.EffectiveStatus(i.Status, i.OverriddenStatus)
+	out.Status = eureka.EffectiveStatus(i.Status, i.OverriddenStatus)
 	return &out
 }
 

@@ -19,8 +19,8 @@ import (
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/httpapi"
 	"github.com/eurekaless/registry/core/mirror"
-	"github.com/eurekaless/registry/core/readcache"
 	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/core/view"
 	"github.com/eurekaless/registry/core/wire"
 	"github.com/eurekaless/registry/local/migration"
 	"github.com/eurekaless/registry/storage/memory"
@@ -30,9 +30,9 @@ import (
 type server struct {
 	t     *testing.T
 	store *memory.Store
-	// pumped counts change records that were delivered, changes those of them
+	// delivered counts change records that were delivered, changes those of them
 	// that readers see.
-	pumped, changes int
+	delivered, changes int
 	// ahead is how far the registry's clock is ahead, in nanoseconds. Each reading
 	// adds a millisecond, so that a delta never trails the rows written before it.
 	ahead atomic.Int64
@@ -45,7 +45,7 @@ func newServer(t *testing.T) *server {
 	s := &server{t: t, store: store}
 	handler := httpapi.New(httpapi.Config{
 		Registry: registry.New(registry.Config{Store: store, Now: s.now}),
-		Cache:    readcache.New(readcache.Config{Source: store, Now: s.now, Logger: log}), Now: s.now, Logger: log,
+		Cache:    view.New(view.Config{Source: store, Now: s.now, Logger: log}), Now: s.now, Logger: log,
 	})
 	web := httptest.NewServer(handler)
 	t.Cleanup(web.Close)
@@ -77,8 +77,8 @@ func (s *server) list() migration.Instances {
 // them to its deltas.
 func (s *server) writes() int {
 	s.t.Helper()
-	records := s.store.Records(s.pumped)
-	s.pumped += len(records)
+	records := s.store.Records(s.delivered)
+	s.delivered += len(records)
 	var rows []delta.Row
 	for _, r := range records {
 		if row, ok := delta.Project(r.Image); ok {

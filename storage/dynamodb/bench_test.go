@@ -13,7 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/stretchr/testify/require"
 
-	"github.com/eurekaless/registry/core/lease"
+	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/storage/dynamodb"
 	"github.com/eurekaless/registry/storage/dynamodb/enginetest"
@@ -76,7 +76,7 @@ func numberJSON(n int64) attribute { return attribute{"N": fmt.Sprint(n)} }
 func binaryJSON(v []byte) attribute { return attribute{"B": base64.StdEncoding.EncodeToString(v)} }
 
 // leaseJSON is a lease as a scan returns it.
-func leaseJSON(b *testing.B, l lease.Lease) string {
+func leaseJSON(b *testing.B, l eureka.Lease) string {
 	b.Helper()
 	info, err := instancecodec.Encode(l.Instance)
 	require.NoError(b, err)

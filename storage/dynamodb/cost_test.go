@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/published"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/storage/dynamodb"
 	"github.com/eurekaless/registry/storage/dynamodb/enginetest"
@@ -148,18 +148,18 @@ func TestCostOfWhatIsPublished(t *testing.T) {
 	b.costs("put a snapshot of 1,000", calls{"PutItem": 1}, units{write: 65}, func() error { return b.PutSnapshot(ctx, usualSnapshot(1000)) })
 	b.costs("read it", calls{"GetItem": 1}, units{read: 17}, read)
 	b.costs("claim a pass", calls{"UpdateItem": 1}, units{write: 1}, func() error {
-		return b.Claim(ctx, published.Claim{Pass: began, Apart: time.Minute, Token: "a"})
+		return b.Claim(ctx, delta.Claim{Pass: began, Apart: time.Minute, Token: "a"})
 	})
 	b.costs("put statistics", calls{"UpdateItem": 1}, units{write: 1}, func() error {
-		return b.PutStatistics(ctx, published.Statistics{Pass: began, HashCode: "DOWN_1_UP_14_"})
+		return b.PutStatistics(ctx, delta.Statistics{Pass: began, HashCode: "DOWN_1_UP_14_"})
 	})
 	b.costs("read them", calls{"GetItem": 1}, units{read: 1}, func() error { _, err := b.Statistics(ctx); return err })
-	var events []published.Event
-	for n := range published.RecentLimit {
-		events = append(events, published.Event{Time: began.Add(time.Duration(-n) * 1234 * time.Millisecond), Key: usualLease(n).Key})
+	var events []delta.Event
+	for n := range delta.RecentLimit {
+		events = append(events, delta.Event{Time: began.Add(time.Duration(-n) * 1234 * time.Millisecond), Key: usualLease(n).Key})
 	}
 	b.costs("put 2,000 events", calls{"PutItem": 1}, units{write: 37}, func() error {
-		return b.PutRecent(ctx, published.Recent{Registered: events, Cancelled: events})
+		return b.PutRecent(ctx, delta.Recent{Registered: events, Cancelled: events})
 	})
 	b.costs("read them", calls{"GetItem": 1}, units{read: 10}, func() error { _, err := b.Recent(ctx); return err })
 }

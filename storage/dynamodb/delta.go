@@ -57,7 +57,7 @@ func (s *Store) rowItem(r *delta.Row) (item, error) {
 		AttrVersion:   number(r.Version),
 		AttrInstance:  instance,
 		AttrWritten:   number(written),
-		AttrTTL:       number(epochSeconds(r.Written.Add(delta.Kept(s.cfg.Retention)))),
+		AttrTTL:       number(epochSeconds(r.Written.Add(delta.RowLifetime(s.cfg.Retention)))),
 	}
 	if r.Key != r.Instance.Key() {
 		out[AttrApp], out[AttrID] = text(r.Key.App), text(r.Key.ID)
@@ -94,12 +94,12 @@ func sequence(position string) string {
 	return digits
 }
 
-// Deltas implements [eviction.Deltas] and [readcache.Source]: half a read unit
+// Deltas implements [eviction.Deltas] and [view.Source]: half a read unit
 // for each bucket of 10 s and each 4 KB in it (with [Config.ConsistentDeltas]
 // a whole one). Rows that cannot be understood, or whose instance is too large,
 // are reported and left out.
 func (s *Store) Deltas(ctx context.Context, since, until time.Time) ([]delta.Row, error) {
-	if kept := delta.Kept(s.cfg.Retention); until.Sub(since) > kept {
+	if kept := delta.RowLifetime(s.cfg.Retention); until.Sub(since) > kept {
 		return nil, fmt.Errorf("read deltas of %s, rows live for %s: %w", until.Sub(since), kept, delta.ErrWindowTooLong)
 	}
 	from, to := since.UnixMilli()+1, until.UnixMilli()

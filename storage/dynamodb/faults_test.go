@@ -16,9 +16,8 @@ import (
 
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/eviction"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/readcache"
 	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/core/view"
 	"github.com/eurekaless/registry/storage/dynamodb"
 	"github.com/eurekaless/registry/storage/dynamodb/enginetest"
 	"github.com/eurekaless/registry/storage/storagetest"
@@ -53,11 +52,11 @@ func (f *faultRig) registry(store registry.Store) *registry.Registry {
 	return registry.New(registry.Config{Store: store, Now: f.clock})
 }
 
-func (f *faultRig) scan(t *testing.T) map[eureka.Key]lease.Lease {
+func (f *faultRig) scan(t *testing.T) map[eureka.Key]eureka.Lease {
 	t.Helper()
 	leases, err := f.sound.Scan(t.Context())
 	require.NoError(t, err)
-	byKey := make(map[eureka.Key]lease.Lease, len(leases))
+	byKey := make(map[eureka.Key]eureka.Lease, len(leases))
 	for _, l := range leases {
 		byKey[l.Key] = l
 	}
@@ -81,7 +80,7 @@ type operation struct {
 	run     func(ctx context.Context, f *faultRig, s *dynamodb.Store, key eureka.Key) error
 	// shows reports whether the item is as the operation must leave it when
 	// it is answered as a success.
-	shows func(l *lease.Lease) bool
+	shows func(l *eureka.Lease) bool
 }
 
 func registered(ctx context.Context, r *registry.Registry, key eureka.Key) error {
@@ -99,40 +98,40 @@ func nothing(context.Context, *registry.Registry, eureka.Key) error { return nil
 
 // operations are all writes to the lease table.
 var operations = []operation{
-	{"register", nothing, register, func(l *lease.Lease) bool { return alive(l) && l.Instance.IPAddr == "192.0.2.2" }},
-	{"register over a lease", registered, register, func(l *lease.Lease) bool { return alive(l) && l.Instance.IPAddr == "192.0.2.2" }},
-	{"register over an override", overriddenOne, register, func(l *lease.Lease) bool {
+	{"register", nothing, register, func(l *eureka.Lease) bool { return alive(l) && l.Instance.IPAddr == "192.0.2.2" }},
+	{"register over a lease", registered, register, func(l *eureka.Lease) bool { return alive(l) && l.Instance.IPAddr == "192.0.2.2" }},
+	{"register over an override", overriddenOne, register, func(l *eureka.Lease) bool {
 		return alive(l) && l.Instance.IPAddr == "192.0.2.2"
 	}},
 	{"renew", registered, func(ctx context.Context, f *faultRig, s *dynamodb.Store, key eureka.Key) error {
 		return f.registry(s).Renew(ctx, key, began)
-	}, func(l *lease.Lease) bool { return alive(l) && l.Renewed.Equal(began.Add(time.Second)) }},
+	}, func(l *eureka.Lease) bool { return alive(l) && l.Renewed.Equal(began.Add(time.Second)) }},
 	{"cancel", overriddenOne, func(ctx context.Context, f *faultRig, s *dynamodb.Store, key eureka.Key) error {
 		return f.registry(s).Cancel(ctx, key)
-	}, func(l *lease.Lease) bool { return l != nil && l.Tombstone() && l.Overridden == "" }},
+	}, func(l *eureka.Lease) bool { return l != nil && l.Tombstone() && l.Overridden == "" }},
 	{"evict", overriddenOne, func(ctx context.Context, f *faultRig, s *dynamodb.Store, key eureka.Key) error {
 		err := s.Evict(ctx, key, began, f.now)
 		if found := new(registry.ConditionFailedError); errors.As(err, &found) && found.Stored != nil && found.Stored.Gone.Equal(f.now) {
 			return nil // the pass sees that it wrote this tombstone itself
 		}
 		return err
-	}, func(l *lease.Lease) bool { return l != nil && l.Tombstone() }},
+	}, func(l *eureka.Lease) bool { return l != nil && l.Tombstone() }},
 	{"status", registered, func(ctx context.Context, f *faultRig, s *dynamodb.Store, key eureka.Key) error {
 		return f.registry(s).SetStatus(ctx, key, eureka.OutOfService, time.Time{})
-	}, func(l *lease.Lease) bool { return alive(l) && l.Overridden == eureka.OutOfService }},
+	}, func(l *eureka.Lease) bool { return alive(l) && l.Overridden == eureka.OutOfService }},
 	{"status's removal", overriddenOne, func(ctx context.Context, f *faultRig, s *dynamodb.Store, key eureka.Key) error {
 		return f.registry(s).RemoveOverride(ctx, key, eureka.Up, time.Time{})
-	}, func(l *lease.Lease) bool { return alive(l) && l.Overridden == "" && l.Status == eureka.Up }},
+	}, func(l *eureka.Lease) bool { return alive(l) && l.Overridden == "" && l.Status == eureka.Up }},
 	{"metadata", registered, func(ctx context.Context, f *faultRig, s *dynamodb.Store, key eureka.Key) error {
 		return f.registry(s).AddMetadata(ctx, key, map[string]string{"mine": "1"})
-	}, func(l *lease.Lease) bool { return alive(l) && l.Instance.Metadata["mine"] == "1" }},
+	}, func(l *eureka.Lease) bool { return alive(l) && l.Instance.Metadata["mine"] == "1" }},
 }
 
 func register(ctx context.Context, f *faultRig, s *dynamodb.Store, key eureka.Key) error {
 	return f.registry(s).Register(ctx, faultInstance(key, "192.0.2.2"))
 }
 
-func alive(l *lease.Lease) bool { return l != nil && !l.Tombstone() }
+func alive(l *eureka.Lease) bool { return l != nil && !l.Tombstone() }
 
 // fault is a row of the fault table.
 type fault struct {
@@ -199,7 +198,7 @@ func TestFaultTable(t *testing.T) {
 
 // meets runs an operation that a fault happens to. whole is the item as it is
 // after the operation without a fault.
-func (f *faultRig) meets(t *testing.T, o *operation, fault fault, key eureka.Key, whole lease.Lease) {
+func (f *faultRig) meets(t *testing.T, o *operation, fault fault, key eureka.Key, whole eureka.Lease) {
 	before := f.scan(t)
 	ctx, cancel := fault.within(t)
 	defer cancel()
@@ -213,7 +212,7 @@ func (f *faultRig) meets(t *testing.T, o *operation, fault fault, key eureka.Key
 	got, exists := now[key]
 	assert.Equal(t, len(before)+count(!existed && exists), len(now), "nothing else came or went")
 	applied := exists && len(sameBut(key, whole, got)) == 0
-	unchanged := existed == exists && (!exists || len(storagetest.DiffLeases([]lease.Lease{old}, []lease.Lease{got})) == 0)
+	unchanged := existed == exists && (!exists || len(storagetest.DiffLeases([]eureka.Lease{old}, []eureka.Lease{got})) == 0)
 	assert.True(t, applied || unchanged, "half done: %+v", got)
 	switch {
 	case err == nil:
@@ -240,8 +239,8 @@ func count(b bool) int {
 	return 0
 }
 
-func list(byKey map[eureka.Key]lease.Lease) []lease.Lease {
-	all := make([]lease.Lease, 0, len(byKey))
+func list(byKey map[eureka.Key]eureka.Lease) []eureka.Lease {
+	all := make([]eureka.Lease, 0, len(byKey))
 	for _, l := range byKey {
 		all = append(all, l)
 	}
@@ -260,25 +259,25 @@ func requireOnly(t *testing.T, want, err error) {
 
 // sameBut says in what an item differs from another instance's. A registration
 // that arrives twice takes two versions.
-func sameBut(key eureka.Key, whole, got lease.Lease) []string {
+func sameBut(key eureka.Key, whole, got eureka.Lease) []string {
 	whole.Key, whole.Version = key, got.Version
 	if whole.Instance != nil {
 		i := *whole.Instance
 		i.InstanceID = key.ID
 		whole.Instance = &i
 	}
-	return storagetest.DiffLeases([]lease.Lease{whole}, []lease.Lease{got})
+	return storagetest.DiffLeases([]eureka.Lease{whole}, []eureka.Lease{got})
 }
 
 // faultReaders is a warm container and the eviction function, which heals.
 type faultReaders struct {
 	*faultRig
-	warm *readcache.Cache
+	warm *view.Cache
 	pass *eviction.Runner
 }
 
-func (f *faultRig) container() *readcache.Cache {
-	return readcache.New(readcache.Config{Source: f.sound, Interval: 30 * time.Second, Offset: 0.1, Now: f.clock})
+func (f *faultRig) container() *view.Cache {
+	return view.New(view.Config{Source: f.sound, Interval: 30 * time.Second, Offset: 0.1, Now: f.clock})
 }
 
 // readers returns readers who know the tables as they are now.
@@ -313,7 +312,7 @@ func (f *faultReaders) converge(t *testing.T) {
 	}
 	f.now = f.now.Add(45 * time.Second)
 	scan := list(f.scan(t))
-	for name, c := range map[string]*readcache.Cache{"warm": f.warm, "cold": f.container()} {
+	for name, c := range map[string]*view.Cache{"warm": f.warm, "cold": f.container()} {
 		v, err := c.View(t.Context())
 		require.NoError(t, err)
 		var held []*eureka.InstanceInfo

@@ -8,8 +8,6 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/published"
 )
 
 // began is the time of everything in these tests: so far ahead that no engine's
@@ -18,11 +16,11 @@ var began = time.UnixMilli(4_102_444_800_123)
 
 // usualLease is the lease of a Spring Cloud application with the longest names
 // that are still usual.
-func usualLease(n int) lease.Lease {
+func usualLease(n int) eureka.Lease {
 	h := uint32(n) * 2654435761
 	host := fmt.Sprintf("ip-10-%d-%d-%d.eu-central-1.compute.internal", h>>24, h>>16&255, h>>8&255)
 	app := fmt.Sprintf("customer-notification-service-%03d", n%1000)
-	l := lease.Lease{
+	l := eureka.Lease{
 		Key: eureka.NewKey(app, host+":"+app+":8080"),
 		Instance: &eureka.InstanceInfo{
 			InstanceID: host + ":" + app + ":8080", HostName: host, App: eureka.NewKey(app, "").App,
@@ -43,12 +41,12 @@ func usualLease(n int) lease.Lease {
 }
 
 // usualSnapshot is a registry of usual instances.
-func usualSnapshot(n int) *published.Snapshot {
-	s := &published.Snapshot{Began: began, Entries: make([]published.Entry, n)}
+func usualSnapshot(n int) *delta.Snapshot {
+	s := &delta.Snapshot{Began: began, Entries: make([]delta.Entry, n)}
 	for i := range s.Entries {
 		l := usualLease(i)
 		l.Renewed = began.Add(time.Duration(uint32(i)*2654435761%30_000) * time.Millisecond)
-		s.Entries[i] = published.Entry{Key: l.Key, Version: began.UnixMilli() + int64(i), Instance: l.Effective()}
+		s.Entries[i] = delta.Entry{Key: l.Key, Version: began.UnixMilli() + int64(i), Instance: l.Effective()}
 	}
 	return s
 }
@@ -56,12 +54,12 @@ func usualSnapshot(n int) *published.Snapshot {
 type (
 	row            = delta.Row
 	unwrittenError = delta.UnwrittenError
-	snapshot       = published.Snapshot
-	snapshotEntry  = published.Entry
+	snapshot       = delta.Snapshot
+	snapshotEntry  = delta.Entry
 )
 
 // largeEntry is a lease in a snapshot, with everything that a reader sees.
-func largeEntry(l lease.Lease) snapshotEntry {
+func largeEntry(l eureka.Lease) snapshotEntry {
 	l.Overridden, l.Action = eureka.OutOfService, eureka.Modified
 	return snapshotEntry{Key: l.Key, Version: began.UnixMilli(), Instance: l.Effective()}
 }

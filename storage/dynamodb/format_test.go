@@ -16,9 +16,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/published"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/storage/dynamodb"
 	"github.com/eurekaless/registry/storage/dynamodb/enginetest"
@@ -31,14 +30,14 @@ var update = flag.Bool("update", false, "write the golden items if there are non
 const goldenFolder = "testdata/format-1"
 
 var (
-	goldenTombstone  = lease.Lease{Key: usualLease(2).Key, Overridden: eureka.OutOfService, Gone: began}
+	goldenTombstone  = eureka.Lease{Key: usualLease(2).Key, Overridden: eureka.OutOfService, Gone: began}
 	goldenRow        = row{Key: usualLease(1).Key, Version: 7, Instance: ptr(usualLease(1)).Effective(), Sequence: "4421584500000000017450439091", Written: began}
-	goldenStatistics = published.Statistics{
+	goldenStatistics = delta.Statistics{
 		Pass: began.UTC(), Leases: 20, Expected: 19, Seen: 18, Threshold: 17, SelfPreservation: true, Enabled: true, Evicted: 1, HashCode: "UP_20_",
 	}
-	goldenRecent = published.Recent{
-		Registered: []published.Event{{Time: began.UTC(), Key: usualLease(1).Key}},
-		Cancelled:  []published.Event{{Time: began.UTC(), Key: usualLease(2).Key}},
+	goldenRecent = delta.Recent{
+		Registered: []delta.Event{{Time: began.UTC(), Key: usualLease(1).Key}},
+		Cancelled:  []delta.Event{{Time: began.UTC(), Key: usualLease(2).Key}},
 	}
 )
 

@@ -9,7 +9,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/storage/instancecodec"
 )
 
@@ -79,9 +78,9 @@ func checkKey(key eureka.Key) error {
 
 // decodeLease returns the lease or tombstone that an item holds, or an
 // eureka.ErrCorrupt. Attributes that it does not know are left alone.
-func decodeLease(in item) (*lease.Lease, error) {
+func decodeLease(in item) (*eureka.Lease, error) {
 	r := reader{item: in}
-	l := &lease.Lease{
+	l := &eureka.Lease{
 		Key:        eureka.Key{App: r.required(AttrApp), ID: r.required(AttrID)},
 		Version:    r.number(AttrVersion),
 		Overridden: eureka.Status(r.text(AttrOverridden)),
@@ -98,7 +97,7 @@ func decodeLease(in item) (*lease.Lease, error) {
 }
 
 // live reads what a tombstone has not.
-func (r *reader) live(l *lease.Lease) {
+func (r *reader) live(l *eureka.Lease) {
 	l.Status = eureka.Status(r.required(AttrStatus))
 	l.Action = eureka.ActionType(r.text(AttrAction))
 	l.Dirty = r.millis(AttrDirty)

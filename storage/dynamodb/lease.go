@@ -10,13 +10,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/storage/instancecodec"
 )
 
 // Get implements [registry.Store]: one read unit for 4 KB.
-func (s *Store) Get(ctx context.Context, key eureka.Key) (*lease.Lease, error) {
+func (s *Store) Get(ctx context.Context, key eureka.Key) (*eureka.Lease, error) {
 	if checkKey(key) != nil {
 		return nil, eureka.ErrLeaseNotFound // no item can have such a key
 	}
@@ -78,7 +77,7 @@ func (s *Store) Register(ctx context.Context, r registry.Registration) error {
 
 // override returns the value of an override, or nil for none.
 func override(o eureka.Status) types.AttributeValue {
-	if !lease.HasOverride(o) {
+	if !eureka.HasOverride(o) {
 		return nil
 	}
 	return text(string(o))
@@ -158,7 +157,7 @@ func (s *Store) conditional(ctx context.Context, key eureka.Key, err error, want
 
 // found returns the lease of an item that came with an answer, or reads it; nil
 // when there is none.
-func (s *Store) found(ctx context.Context, key eureka.Key, in item) (*lease.Lease, error) {
+func (s *Store) found(ctx context.Context, key eureka.Key, in item) (*eureka.Lease, error) {
 	if len(in) > 0 {
 		return decodeLease(in)
 	}

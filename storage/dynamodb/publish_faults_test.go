@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/published"
 	"github.com/eurekaless/registry/storage/dynamodb/enginetest"
 )
 
@@ -194,16 +194,16 @@ func (f *faultRig) requireOldOrNew(t *testing.T, old, next *snapshot) *snapshot 
 // TestFaultsOfStatistics: statistics and recent events are one item each, the
 // old one or the new one.
 func TestFaultsOfStatistics(t *testing.T) {
-	statistics := func(n int) published.Statistics {
-		return published.Statistics{
+	statistics := func(n int) delta.Statistics {
+		return delta.Statistics{
 			Pass: began.UTC().Add(time.Duration(n) * time.Minute), Leases: n, Enabled: true,
 			HeldBack: 1, Held: []eureka.Key{usualLease(n).Key},
 		}
 	}
-	recent := func(n int) published.Recent {
-		return published.Recent{
-			Registered: []published.Event{{Time: began.UTC(), Key: usualLease(n).Key}},
-			Cancelled:  []published.Event{{Time: began.UTC(), Key: usualLease(n + 1).Key}},
+	recent := func(n int) delta.Recent {
+		return delta.Recent{
+			Registered: []delta.Event{{Time: began.UTC(), Key: usualLease(n).Key}},
+			Cancelled:  []delta.Event{{Time: began.UTC(), Key: usualLease(n + 1).Key}},
 		}
 	}
 	enginetest.Each(t, func(t *testing.T, e enginetest.Engine) {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/published"
 	"github.com/eurekaless/registry/storage/instancecodec"
 )
 
@@ -32,9 +31,9 @@ const (
 // with it, also after passes have failed for an hour.
 const listKept = 7 * 24 * time.Hour
 
-// Snapshot implements [eviction.Publications] and [readcache.Source]: a read
+// Snapshot implements [eviction.Publications] and [view.Source]: a read
 // unit for each 4 KB when it is small, half of it when it is in parts.
-func (s *Store) Snapshot(ctx context.Context) (*published.Snapshot, error) {
+func (s *Store) Snapshot(ctx context.Context) (*delta.Snapshot, error) {
 	d, err := s.readDocument(ctx, docSnapshot)
 	if errors.Is(err, errNoDocument) {
 		return nil, fmt.Errorf("%w: %w", eureka.ErrNoSnapshot, err)
@@ -47,13 +46,13 @@ func (s *Store) Snapshot(ctx context.Context) (*published.Snapshot, error) {
 		s.log.ErrorContext(ctx, "snapshot cannot be used", "error", err)
 		return nil, fmt.Errorf("%w: %w", eureka.ErrNoSnapshot, err)
 	}
-	return &published.Snapshot{Began: d.began, Entries: entries}, nil
+	return &delta.Snapshot{Began: d.began, Entries: entries}, nil
 }
 
 // decodeParts decodes the chunks of a snapshot on all processors, one chunk at
 // a time on each. Instances that are too large are reported and left out.
-func (s *Store) decodeParts(ctx context.Context, parts [][]byte) ([]published.Entry, error) {
-	chunks := make([][]published.Entry, len(parts))
+func (s *Store) decodeParts(ctx context.Context, parts [][]byte) ([]delta.Entry, error) {
+	chunks := make([][]delta.Entry, len(parts))
 	skip := &skipped{store: s, what: "snapshot entry"}
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -72,7 +71,7 @@ func (s *Store) decodeParts(ctx context.Context, parts [][]byte) ([]published.En
 	for _, c := range chunks {
 		count += len(c)
 	}
-	entries := make([]published.Entry, 0, count)
+	entries := make([]delta.Entry, 0, count)
 	for _, c := range chunks {
 		entries = append(entries, c...)
 	}
@@ -81,12 +80,12 @@ func (s *Store) decodeParts(ctx context.Context, parts [][]byte) ([]published.En
 
 // PutSnapshot implements [eviction.Publications]: a write unit for each KB,
 // about 0.06 an instance.
-func (s *Store) PutSnapshot(ctx context.Context, snapshot *published.Snapshot) error {
+func (s *Store) PutSnapshot(ctx context.Context, snapshot *delta.Snapshot) error {
 	chunks, err := instancecodec.EncodeChunks(snapshot.Entries, maxPart)
 	if err != nil {
 		return fmt.Errorf("publish snapshot: %w", err)
 	}
-	d := document{began: snapshot.Began, kept: delta.Kept(s.cfg.Retention)}
+	d := document{began: snapshot.Began, kept: delta.RowLifetime(s.cfg.Retention)}
 	for _, c := range chunks {
 		d.parts = append(d.parts, c.Stored)
 	}
@@ -98,13 +97,13 @@ func (s *Store) PutSnapshot(ctx context.Context, snapshot *published.Snapshot) e
 
 // Statistics implements [eviction.Publications]: a read unit, and one more for
 // each 4 KB that the keys of the leases held back take.
-func (s *Store) Statistics(ctx context.Context) (published.Statistics, error) {
-	return readJSON[published.Statistics](ctx, s, docStatistics)
+func (s *Store) Statistics(ctx context.Context) (delta.Statistics, error) {
+	return readJSON[delta.Statistics](ctx, s, docStatistics)
 }
 
 // Claim implements [eviction.Publications]: a write unit for each KB of the
 // statistics, also when the condition fails.
-func (s *Store) Claim(ctx context.Context, c published.Claim) error {
+func (s *Store) Claim(ctx context.Context, c delta.Claim) error {
 	u := newUpdate()
 	u.put(AttrClaimed, millis(c.Pass))
 	u.put(AttrClaimant, text(c.Token))
@@ -127,21 +126,21 @@ func (s *Store) Claim(ctx context.Context, c published.Claim) error {
 
 // PutStatistics implements [eviction.Publications]: a write unit, and one more
 // for each KB that the keys of the leases held back take.
-func (s *Store) PutStatistics(ctx context.Context, statistics published.Statistics) error {
+func (s *Store) PutStatistics(ctx context.Context, statistics delta.Statistics) error {
 	statistics.Pass, statistics.Settled = toMillis(statistics.Pass), toMillis(statistics.Settled)
 	return putJSON(ctx, s, docStatistics, statistics)
 }
 
 // Recent implements [eviction.Publications]: a read unit for each 4 KB, about
 // ten when both lists are full.
-func (s *Store) Recent(ctx context.Context) (published.Recent, error) {
-	return readJSON[published.Recent](ctx, s, docRecent)
+func (s *Store) Recent(ctx context.Context) (delta.Recent, error) {
+	return readJSON[delta.Recent](ctx, s, docRecent)
 }
 
 // PutRecent implements [eviction.Publications]: a write unit for each KB, about
 // forty when both lists are full.
-func (s *Store) PutRecent(ctx context.Context, recent published.Recent) error {
-	return putJSON(ctx, s, docRecent, published.Recent{
+func (s *Store) PutRecent(ctx context.Context, recent delta.Recent) error {
+	return putJSON(ctx, s, docRecent, delta.Recent{
 		Registered: eventsToMillis(recent.Registered), Cancelled: eventsToMillis(recent.Cancelled), Changed: eventsToMillis(recent.Changed),
 	})
 }
@@ -149,10 +148,10 @@ func (s *Store) PutRecent(ctx context.Context, recent published.Recent) error {
 // toMillis returns a time as it is stored everywhere else.
 func toMillis(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-func eventsToMillis(events []published.Event) []published.Event {
-	out := make([]published.Event, len(events))
+func eventsToMillis(events []delta.Event) []delta.Event {
+	out := make([]delta.Event, len(events))
 	for i, e := range events {
-		out[i] = published.Event{Time: toMillis(e.Time), Key: e.Key, What: e.What}
+		out[i] = delta.Event{Time: toMillis(e.Time), Key: e.Key, What: e.What}
 	}
 	return out
 }

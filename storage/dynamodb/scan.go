@@ -9,15 +9,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/eurekaless/registry/core/lease"
+	"github.com/eurekaless/registry/core/eureka"
 )
 
-// Scan implements [eviction.Store] and [readcache.Source]: a read unit for each
+// Scan implements [eviction.Store] and [view.Source]: a read unit for each
 // 4 KB of the table, and at least one for each segment. Each segment reads its
 // pages of 1 MB one after another. Leases that cannot be understood, or whose
 // instance is too large, are reported and left out.
-func (s *Store) Scan(ctx context.Context) ([]lease.Lease, error) {
-	segments := make([][]lease.Lease, s.cfg.ScanSegments)
+func (s *Store) Scan(ctx context.Context) ([]eureka.Lease, error) {
+	segments := make([][]eureka.Lease, s.cfg.ScanSegments)
 	skip := &skipped{store: s, what: "lease"}
 	group, groupCtx := errgroup.WithContext(ctx)
 	for i := range segments {
@@ -34,14 +34,14 @@ func (s *Store) Scan(ctx context.Context) ([]lease.Lease, error) {
 }
 
 // scanSegment returns the leases of one segment. Its errors are the SDK's.
-func (s *Store) scanSegment(ctx context.Context, segment int, skip *skipped) ([]lease.Lease, error) {
+func (s *Store) scanSegment(ctx context.Context, segment int, skip *skipped) ([]eureka.Lease, error) {
 	in := &dynamodb.ScanInput{
 		TableName:      &s.cfg.LeaseTable,
 		ConsistentRead: aws.Bool(true),
 		Segment:        aws.Int32(int32(segment)),
 		TotalSegments:  aws.Int32(int32(s.cfg.ScanSegments)),
 	}
-	var leases []lease.Lease
+	var leases []eureka.Lease
 	for {
 		out, err := s.api.Scan(ctx, in)
 		if err != nil {

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/published"
 	"github.com/eurekaless/registry/core/wire"
 	"github.com/eurekaless/registry/storage/instancecodec"
 )
@@ -49,7 +49,7 @@ func (s *Store) checkSize(i *eureka.InstanceInfo) error {
 }
 
 // fitting returns the entries of a chunk without instances that are too large.
-func (s *Store) fitting(ctx context.Context, entries []published.Entry, skip *skipped) []published.Entry {
+func (s *Store) fitting(ctx context.Context, entries []delta.Entry, skip *skipped) []delta.Entry {
 	kept := entries[:0]
 	for _, e := range entries {
 		if err := s.checkSize(e.Instance); err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/eurekaless/registry/core/eviction"
-	"github.com/eurekaless/registry/core/readcache"
 	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/core/view"
 )
 
 // API is what a [Store] needs of the SDK's client.
@@ -69,7 +69,7 @@ var (
 	_ eviction.Store        = (*Store)(nil)
 	_ eviction.Deltas       = (*Store)(nil)
 	_ eviction.Publications = (*Store)(nil)
-	_ readcache.Source      = (*Store)(nil)
+	_ view.Source           = (*Store)(nil)
 	_ API                   = (*dynamodb.Client)(nil)
 )
 

@@ -8,7 +8,6 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 )
 
 // Image returns the change of the lease table that a stream record tells. A
@@ -46,7 +45,7 @@ func digits(s string) bool {
 }
 
 // leaseImage returns the lease of an image, or nil for none.
-func leaseImage(image map[string]events.DynamoDBAttributeValue) (*lease.Lease, error) {
+func leaseImage(image map[string]events.DynamoDBAttributeValue) (*eureka.Lease, error) {
 	if len(image) == 0 {
 		return nil, nil
 	}

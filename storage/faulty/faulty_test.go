@@ -10,8 +10,6 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/published"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/storage"
 	"github.com/eurekaless/registry/storage/faulty"
@@ -38,7 +36,7 @@ func registered(t *testing.T) storage.Tables {
 }
 
 func registration(key eureka.Key) registry.Registration {
-	return registry.Registration{Lease: lease.Lease{
+	return registry.Registration{Lease: eureka.Lease{
 		Key: key, Instance: &eureka.InstanceInfo{InstanceID: key.ID, App: key.App}, Status: eureka.Up, Updated: now, Renewed: now,
 	}}
 }
@@ -116,12 +114,12 @@ func TestEveryOperationIsAsked(t *testing.T) {
 		{asked{storage.Put, key}, func() error { return tables.Put(ctx, []delta.Row{{Key: key}}) }},
 		{asked{storage.Deltas, none}, func() error { _, err := tables.Deltas(ctx, now, now); return err }},
 		{asked{storage.Snapshot, none}, func() error { _, err := tables.Snapshot(ctx); return err }},
-		{asked{storage.PutSnapshot, none}, func() error { return tables.PutSnapshot(ctx, &published.Snapshot{}) }},
+		{asked{storage.PutSnapshot, none}, func() error { return tables.PutSnapshot(ctx, &delta.Snapshot{}) }},
 		{asked{storage.Statistics, none}, func() error { _, err := tables.Statistics(ctx); return err }},
-		{asked{storage.PutStatistics, none}, func() error { return tables.PutStatistics(ctx, published.Statistics{}) }},
-		{asked{storage.Claim, none}, func() error { return tables.Claim(ctx, published.Claim{}) }},
+		{asked{storage.PutStatistics, none}, func() error { return tables.PutStatistics(ctx, delta.Statistics{}) }},
+		{asked{storage.Claim, none}, func() error { return tables.Claim(ctx, delta.Claim{}) }},
 		{asked{storage.Recent, none}, func() error { _, err := tables.Recent(ctx); return err }},
-		{asked{storage.PutRecent, none}, func() error { return tables.PutRecent(ctx, published.Recent{}) }},
+		{asked{storage.PutRecent, none}, func() error { return tables.PutRecent(ctx, delta.Recent{}) }},
 	}
 	for _, c := range calls {
 		got = nil

@@ -7,8 +7,6 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/published"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/storage"
 )
@@ -26,8 +24,8 @@ type leaseTable struct {
 	choose Choose
 }
 
-func (t leaseTable) Get(ctx context.Context, key eureka.Key) (*lease.Lease, error) {
-	return value(ctx, t.choose, storage.Get, key, func() (*lease.Lease, error) { return t.next.Get(ctx, key) })
+func (t leaseTable) Get(ctx context.Context, key eureka.Key) (*eureka.Lease, error) {
+	return value(ctx, t.choose, storage.Get, key, func() (*eureka.Lease, error) { return t.next.Get(ctx, key) })
 }
 
 func (t leaseTable) Register(ctx context.Context, r registry.Registration) error {
@@ -50,8 +48,8 @@ func (t leaseTable) Count(ctx context.Context, app string, limit int) (int, erro
 	return value(ctx, t.choose, storage.Count, eureka.Key{App: app}, func() (int, error) { return t.next.Count(ctx, app, limit) })
 }
 
-func (t leaseTable) Scan(ctx context.Context) ([]lease.Lease, error) {
-	return value(ctx, t.choose, storage.Scan, eureka.Key{}, func() ([]lease.Lease, error) { return t.next.Scan(ctx) })
+func (t leaseTable) Scan(ctx context.Context) ([]eureka.Lease, error) {
+	return value(ctx, t.choose, storage.Scan, eureka.Key{}, func() ([]eureka.Lease, error) { return t.next.Scan(ctx) })
 }
 
 func (t leaseTable) Evict(ctx context.Context, key eureka.Key, renewed, now time.Time) error {
@@ -88,30 +86,30 @@ func (t deltaTable) Deltas(ctx context.Context, since, until time.Time) ([]delta
 	return value(ctx, t.choose, storage.Deltas, eureka.Key{}, func() ([]delta.Row, error) { return t.next.Deltas(ctx, since, until) })
 }
 
-func (t deltaTable) Snapshot(ctx context.Context) (*published.Snapshot, error) {
-	return value(ctx, t.choose, storage.Snapshot, eureka.Key{}, func() (*published.Snapshot, error) { return t.next.Snapshot(ctx) })
+func (t deltaTable) Snapshot(ctx context.Context) (*delta.Snapshot, error) {
+	return value(ctx, t.choose, storage.Snapshot, eureka.Key{}, func() (*delta.Snapshot, error) { return t.next.Snapshot(ctx) })
 }
 
-func (t deltaTable) PutSnapshot(ctx context.Context, s *published.Snapshot) error {
+func (t deltaTable) PutSnapshot(ctx context.Context, s *delta.Snapshot) error {
 	return t.choose.call(ctx, storage.PutSnapshot, eureka.Key{}, func() error { return t.next.PutSnapshot(ctx, s) })
 }
 
-func (t deltaTable) Statistics(ctx context.Context) (published.Statistics, error) {
-	return value(ctx, t.choose, storage.Statistics, eureka.Key{}, func() (published.Statistics, error) { return t.next.Statistics(ctx) })
+func (t deltaTable) Statistics(ctx context.Context) (delta.Statistics, error) {
+	return value(ctx, t.choose, storage.Statistics, eureka.Key{}, func() (delta.Statistics, error) { return t.next.Statistics(ctx) })
 }
 
-func (t deltaTable) PutStatistics(ctx context.Context, s published.Statistics) error {
+func (t deltaTable) PutStatistics(ctx context.Context, s delta.Statistics) error {
 	return t.choose.call(ctx, storage.PutStatistics, eureka.Key{}, func() error { return t.next.PutStatistics(ctx, s) })
 }
 
-func (t deltaTable) Claim(ctx context.Context, c published.Claim) error {
+func (t deltaTable) Claim(ctx context.Context, c delta.Claim) error {
 	return t.choose.call(ctx, storage.Claim, eureka.Key{}, func() error { return t.next.Claim(ctx, c) })
 }
 
-func (t deltaTable) Recent(ctx context.Context) (published.Recent, error) {
-	return value(ctx, t.choose, storage.Recent, eureka.Key{}, func() (published.Recent, error) { return t.next.Recent(ctx) })
+func (t deltaTable) Recent(ctx context.Context) (delta.Recent, error) {
+	return value(ctx, t.choose, storage.Recent, eureka.Key{}, func() (delta.Recent, error) { return t.next.Recent(ctx) })
 }
 
-func (t deltaTable) PutRecent(ctx context.Context, r published.Recent) error {
+func (t deltaTable) PutRecent(ctx context.Context, r delta.Recent) error {
 	return t.choose.call(ctx, storage.PutRecent, eureka.Key{}, func() error { return t.next.PutRecent(ctx, r) })
 }

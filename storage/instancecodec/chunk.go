@@ -4,8 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/published"
 )
 
 // Bits of an entry's first field.
@@ -25,7 +25,7 @@ type Chunk struct {
 
 // EncodeChunks returns the stored form of entries in chunks of at most limit
 // bytes each, in order. An entry that alone is larger is an eureka.ErrTooLarge.
-func EncodeChunks(entries []published.Entry, limit int) ([]Chunk, error) {
+func EncodeChunks(entries []delta.Entry, limit int) ([]Chunk, error) {
 	var chunks []Chunk
 	for len(entries) > 0 {
 		c, err := nextChunk(entries, limit)
@@ -44,7 +44,7 @@ func EncodeChunks(entries []published.Entry, limit int) ([]Chunk, error) {
 const targetRatio = 4
 
 // nextChunk returns the chunk of as many of the first entries as go well.
-func nextChunk(entries []published.Entry, limit int) (Chunk, error) {
+func nextChunk(entries []delta.Entry, limit int) (Chunk, error) {
 	scratch := buffers.get()
 	defer buffers.put(scratch)
 	for n := len(entries); ; n = (n + 1) / 2 {
@@ -63,7 +63,7 @@ func nextChunk(entries []published.Entry, limit int) (Chunk, error) {
 
 // appendEntries appends the first entries, at least one, up to about size
 // bytes, and returns how many they are.
-func appendEntries(b []byte, entries []published.Entry, size int) ([]byte, int) {
+func appendEntries(b []byte, entries []delta.Entry, size int) ([]byte, int) {
 	scratch := buffers.get()
 	defer buffers.put(scratch)
 	for n := range entries {
@@ -78,7 +78,7 @@ func appendEntries(b []byte, entries []published.Entry, size int) ([]byte, int) 
 	return b, len(entries)
 }
 
-func appendEntry(b []byte, e *published.Entry) []byte {
+func appendEntry(b []byte, e *delta.Entry) []byte {
 	var flags uint64
 	if e.Instance != nil {
 		flags |= flagInstance
@@ -99,12 +99,12 @@ func appendEntry(b []byte, e *published.Entry) []byte {
 
 // DecodeChunk returns the entries of a chunk, or an eureka.ErrCorrupt. The
 // texts of its instances share one array.
-func DecodeChunk(stored []byte) ([]published.Entry, error) {
+func DecodeChunk(stored []byte) ([]delta.Entry, error) {
 	body, err := open(stored, methodDeflate, maxChunk)
 	if err != nil {
 		return nil, fmt.Errorf("chunk: %w", err)
 	}
-	entries := make([]published.Entry, 0, len(body)/256)
+	entries := make([]delta.Entry, 0, len(body)/256)
 	c := cursor{rest: body}
 	for c.rest != "" && !c.bad {
 		e := cursor{rest: c.text()}
@@ -117,9 +117,9 @@ func DecodeChunk(stored []byte) ([]published.Entry, error) {
 	return entries, nil
 }
 
-func (c *cursor) entry() published.Entry {
+func (c *cursor) entry() delta.Entry {
 	flags := c.uvarint()
-	e := published.Entry{Version: c.varint()}
+	e := delta.Entry{Version: c.varint()}
 	if flags&flagOwnKey == 0 {
 		e.Key = eureka.Key{App: c.text(), ID: c.text()}
 	}

@@ -7,23 +7,23 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/published"
 	"github.com/eurekaless/registry/storage/instancecodec"
 )
 
 const limit = 380_000
 
-func mustChunks(t testing.TB, entries []published.Entry) []instancecodec.Chunk {
+func mustChunks(t testing.TB, entries []delta.Entry) []instancecodec.Chunk {
 	t.Helper()
 	chunks, err := instancecodec.EncodeChunks(entries, limit)
 	require.NoError(t, err)
 	return chunks
 }
 
-func decodeAll(t testing.TB, chunks []instancecodec.Chunk) []published.Entry {
+func decodeAll(t testing.TB, chunks []instancecodec.Chunk) []delta.Entry {
 	t.Helper()
-	var out []published.Entry
+	var out []delta.Entry
 	for _, c := range chunks {
 		require.LessOrEqual(t, len(c.Stored), limit)
 		entries, err := instancecodec.DecodeChunk(c.Stored)

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/published"
 	"github.com/eurekaless/registry/storage/instancecodec"
 )
 
@@ -132,7 +132,7 @@ func TestStoredInstancesStayReadable(t *testing.T) {
 }
 
 func TestStoredChunksStayReadable(t *testing.T) {
-	want := append(fleet(20), published.Entry{Key: eureka.Key{App: "GONE", ID: "gone-1"}, Version: 1_700_000_000_017})
+	want := append(fleet(20), delta.Entry{Key: eureka.Key{App: "GONE", ID: "gone-1"}, Version: 1_700_000_000_017})
 
 	got, err := instancecodec.DecodeChunk(readGolden(t, goldenChunk, mustChunks(t, want)[0].Stored))
 

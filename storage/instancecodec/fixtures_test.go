@@ -5,8 +5,8 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/published"
 )
 
 // springCloud is a registration as a Spring Cloud application on a virtual
@@ -57,8 +57,8 @@ func amazon() *eureka.InstanceInfo {
 }
 
 // fleet is n instances as a snapshot holds them.
-func fleet(n int) []published.Entry {
-	out := make([]published.Entry, n)
+func fleet(n int) []delta.Entry {
+	out := make([]delta.Entry, n)
 	for i := range out {
 		instance := springCloud(i)
 		instance.OverriddenStatus, instance.Action = eureka.Unknown, eureka.Added
@@ -69,7 +69,7 @@ func fleet(n int) []published.Entry {
 			LastRenewed: time.UnixMilli(1_700_900_000_000 + int64(uint32(i)*2654435761%30_000)),
 		}
 		instance.LastUpdated, instance.LastDirty = registered, registered.Add(-137*time.Millisecond)
-		out[i] = published.Entry{Key: instance.Key(), Version: registered.UnixMilli() + 1, Instance: instance}
+		out[i] = delta.Entry{Key: instance.Key(), Version: registered.UnixMilli() + 1, Instance: instance}
 	}
 	return out
 }

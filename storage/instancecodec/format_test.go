@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/published"
 )
 
 func TestDictionaryIsFrozen(t *testing.T) {
@@ -29,7 +29,7 @@ func TestFieldsOfALaterVersionAreSkipped(t *testing.T) {
 }
 
 func TestFieldsOfALaterVersionAreSkippedInChunks(t *testing.T) {
-	want := []published.Entry{
+	want := []delta.Entry{
 		{Key: eureka.Key{App: "SHOP", ID: "shop-1"}, Version: 7, Instance: &eureka.InstanceInfo{App: "SHOP", InstanceID: "shop-1"}},
 		{Key: eureka.Key{App: "SHOP", ID: "shop-2"}, Version: 8},
 	}

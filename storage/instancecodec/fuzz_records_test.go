@@ -5,8 +5,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/published"
 )
 
 // FuzzRecord and FuzzEntries give what is stored the right checksum, which
@@ -31,7 +31,7 @@ func FuzzRecord(f *testing.F) {
 
 func FuzzEntries(f *testing.F) {
 	info := &eureka.InstanceInfo{App: "SHOP", InstanceID: "shop-1"}
-	for _, entries := range [][]published.Entry{
+	for _, entries := range [][]delta.Entry{
 		{{Key: info.Key(), Version: 7, Instance: info}},
 		{{Key: eureka.Key{App: "OTHER", ID: "x"}, Version: 7, Instance: info}, {Key: info.Key(), Version: 8}},
 	} {

@@ -7,13 +7,12 @@ import (
 	"time"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/registry"
 )
 
 // item is one item of the lease table.
 type item struct {
-	lease lease.Lease
+	lease eureka.Lease
 	// marked: the image carries the change marker.
 	marked bool
 	// expires is the TTL attribute, in epoch seconds.
@@ -42,7 +41,7 @@ func (s *Store) find(key eureka.Key) *item {
 
 // stored returns a copy of the item's lease for a caller, or nil. The lock is
 // held.
-func (s *Store) stored(key eureka.Key) *lease.Lease {
+func (s *Store) stored(key eureka.Key) *eureka.Lease {
 	if i := s.find(key); i != nil {
 		l := i.lease
 		return &l
@@ -112,7 +111,7 @@ func nextVersion(old *item, now time.Time) int64 {
 
 // keptOverride returns the one form of no override.
 func keptOverride(s eureka.Status) eureka.Status {
-	if lease.HasOverride(s) {
+	if eureka.HasOverride(s) {
 		return s
 	}
 	return ""
@@ -143,7 +142,7 @@ func (s *Store) Register(ctx context.Context, r registry.Registration) error {
 }
 
 // keptLease returns a registration's lease as the table keeps it.
-func keptLease(l lease.Lease) lease.Lease {
+func keptLease(l eureka.Lease) eureka.Lease {
 	l.Instance = keptInstance(l.Instance)
 	l.Overridden = keptOverride(l.Overridden)
 	l.Dirty, l.Updated = millis(l.Dirty), millis(l.Updated)
@@ -153,7 +152,7 @@ func keptLease(l lease.Lease) lease.Lease {
 }
 
 // leaseExpires returns the TTL of a live lease.
-func (s *Store) leaseExpires(l *lease.Lease) int64 { return l.End().Add(s.cfg.TTLGrace).Unix() }
+func (s *Store) leaseExpires(l *eureka.Lease) int64 { return l.End().Add(s.cfg.TTLGrace).Unix() }
 
 // Renew implements [registry.Store]. Its failed conditions carry the item only
 // when r.Exact asks for it. A renewal that changes nothing leaves no record, as
@@ -244,7 +243,7 @@ func (s *Store) Evict(ctx context.Context, key eureka.Key, renewed, now time.Tim
 // but its version, its quiet time and an override is kept.
 func tombstone(old *item, override eureka.Status, now time.Time, kept time.Duration) item {
 	return item{
-		lease: lease.Lease{
+		lease: eureka.Lease{
 			Key:        old.lease.Key,
 			Version:    nextVersion(old, now),
 			Overridden: override,

@@ -11,7 +11,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/storage/memory"
 	"github.com/eurekaless/registry/storage/storagetest"
@@ -21,7 +20,7 @@ import (
 // answer, and each state, with what a model of the contract says.
 func TestAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		m := &machine{store: memory.New(memory.Config{TTLGrace: time.Minute}), items: map[eureka.Key]lease.Lease{}, now: now}
+		m := &machine{store: memory.New(memory.Config{TTLGrace: time.Minute}), items: map[eureka.Key]eureka.Lease{}, now: now}
 		t.Repeat(map[string]func(*rapid.T){
 			"register": m.register,
 			"renew":    m.renew,
@@ -38,7 +37,7 @@ func TestAgainstModel(t *testing.T) {
 type machine struct {
 	store *memory.Store
 	// items is what the contract says to be stored.
-	items   map[eureka.Key]lease.Lease
+	items   map[eureka.Key]eureka.Lease
 	checker storagetest.Checker
 	now     time.Time
 }
@@ -76,7 +75,7 @@ func override(t *rapid.T, label string) eureka.Status {
 }
 
 // live returns the live lease of a key.
-func (m *machine) live(key eureka.Key) (lease.Lease, bool) {
+func (m *machine) live(key eureka.Key) (eureka.Lease, bool) {
 	l, ok := m.items[key]
 	return l, ok && !l.Tombstone()
 }
@@ -94,7 +93,7 @@ func (m *machine) expect(t *rapid.T, key eureka.Key, ok bool, err error) {
 	if !exists {
 		require.Nil(t, failed.Stored)
 	} else if failed.Stored != nil {
-		require.Empty(t, storagetest.DiffLeases([]lease.Lease{held}, []lease.Lease{*failed.Stored}))
+		require.Empty(t, storagetest.DiffLeases([]eureka.Lease{held}, []eureka.Lease{*failed.Stored}))
 	}
 }
 
@@ -181,7 +180,7 @@ func (m *machine) cancel(t *rapid.T) {
 	l, ok := m.live(key)
 	m.expect(t, key, ok, m.store.Cancel(context.Background(), key, at))
 	if ok {
-		m.items[key] = lease.Lease{Key: key, Version: m.newVersion(t, key, l.Version+1), Quiet: l.Quiet, Gone: at}
+		m.items[key] = eureka.Lease{Key: key, Version: m.newVersion(t, key, l.Version+1), Quiet: l.Quiet, Gone: at}
 	}
 }
 
@@ -195,7 +194,7 @@ func (m *machine) evict(t *rapid.T) {
 	ok := live && renewed.Equal(l.Renewed)
 	m.expect(t, key, ok, m.store.Evict(context.Background(), key, renewed, at))
 	if ok {
-		m.items[key] = lease.Lease{Key: key, Version: m.newVersion(t, key, l.Version+1), Quiet: l.Quiet, Overridden: l.Overridden, Gone: at}
+		m.items[key] = eureka.Lease{Key: key, Version: m.newVersion(t, key, l.Version+1), Quiet: l.Quiet, Overridden: l.Overridden, Gone: at}
 	}
 }
 
@@ -225,7 +224,7 @@ func (m *machine) expire(t *rapid.T) {
 func (m *machine) check(t *rapid.T) {
 	scan, err := m.store.Scan(context.Background())
 	require.NoError(t, err)
-	var want []lease.Lease
+	var want []eureka.Lease
 	for _, l := range m.items {
 		want = append(want, l)
 	}
@@ -236,10 +235,10 @@ func (m *machine) check(t *rapid.T) {
 
 // replay follows the records from the first: each continues its item's state,
 // and the marker is on those that change the version.
-func (m *machine) replay(t *rapid.T) []lease.Lease {
-	states := map[eureka.Key]*lease.Lease{}
+func (m *machine) replay(t *rapid.T) []eureka.Lease {
+	states := map[eureka.Key]*eureka.Lease{}
 	for _, r := range m.store.Records(0) {
-		key := slices.DeleteFunc([]*lease.Lease{r.New, r.Old}, func(l *lease.Lease) bool { return l == nil })[0].Key
+		key := slices.DeleteFunc([]*eureka.Lease{r.New, r.Old}, func(l *eureka.Lease) bool { return l == nil })[0].Key
 		require.Equal(t, states[key], r.Old)
 		states[key] = r.New
 		if r.Removed {
@@ -248,7 +247,7 @@ func (m *machine) replay(t *rapid.T) []lease.Lease {
 		}
 		require.Equal(t, r.Old == nil || r.Old.Version != r.New.Version, r.Marked)
 	}
-	var found []lease.Lease
+	var found []eureka.Lease
 	for _, l := range states {
 		if l != nil {
 			found = append(found, *l)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/published"
 )
 
 // rowKey is the sort key of a row within its bucket.
@@ -27,10 +26,10 @@ const bucketLength = 10 * time.Second
 type deltaTable struct {
 	mu         sync.Mutex
 	buckets    map[int64]map[rowKey]keptRow
-	snapshot   *published.Snapshot
-	statistics published.Statistics
-	claim      published.Claim
-	recent     published.Recent
+	snapshot   *delta.Snapshot
+	statistics delta.Statistics
+	claim      delta.Claim
+	recent     delta.Recent
 }
 
 // bucketOf returns the bucket of a time.
@@ -63,7 +62,7 @@ func unwritten(rows []delta.Row, err error) error {
 	return e
 }
 
-// Deltas implements [eviction.Deltas] and [readcache.Source].
+// Deltas implements [eviction.Deltas] and [view.Source].
 func (s *Store) Deltas(ctx context.Context, since, until time.Time) ([]delta.Row, error) {
 	if err := ended(ctx); err != nil {
 		return nil, err
@@ -113,8 +112,8 @@ func (d *deltaTable) expire(before time.Time) {
 	}
 }
 
-// Snapshot implements [eviction.Publications] and [readcache.Source].
-func (s *Store) Snapshot(ctx context.Context) (*published.Snapshot, error) {
+// Snapshot implements [eviction.Publications] and [view.Source].
+func (s *Store) Snapshot(ctx context.Context) (*delta.Snapshot, error) {
 	if err := ended(ctx); err != nil {
 		return nil, err
 	}
@@ -123,15 +122,15 @@ func (s *Store) Snapshot(ctx context.Context) (*published.Snapshot, error) {
 	if s.deltas.snapshot == nil {
 		return nil, eureka.ErrNoSnapshot
 	}
-	return &published.Snapshot{Began: s.deltas.snapshot.Began, Entries: slices.Clone(s.deltas.snapshot.Entries)}, nil
+	return &delta.Snapshot{Began: s.deltas.snapshot.Began, Entries: slices.Clone(s.deltas.snapshot.Entries)}, nil
 }
 
 // PutSnapshot implements [eviction.Publications].
-func (s *Store) PutSnapshot(ctx context.Context, snapshot *published.Snapshot) error {
+func (s *Store) PutSnapshot(ctx context.Context, snapshot *delta.Snapshot) error {
 	if err := ended(ctx); err != nil {
 		return err
 	}
-	kept := &published.Snapshot{Began: millis(snapshot.Began), Entries: make([]published.Entry, 0, len(snapshot.Entries))}
+	kept := &delta.Snapshot{Began: millis(snapshot.Began), Entries: make([]delta.Entry, 0, len(snapshot.Entries))}
 	for _, e := range snapshot.Entries {
 		e.Instance = keptInstance(e.Instance)
 		kept.Entries = append(kept.Entries, e)
@@ -143,9 +142,9 @@ func (s *Store) PutSnapshot(ctx context.Context, snapshot *published.Snapshot) e
 }
 
 // Statistics implements [eviction.Publications].
-func (s *Store) Statistics(ctx context.Context) (published.Statistics, error) {
+func (s *Store) Statistics(ctx context.Context) (delta.Statistics, error) {
 	if err := ended(ctx); err != nil {
-		return published.Statistics{}, err
+		return delta.Statistics{}, err
 	}
 	s.deltas.mu.Lock()
 	defer s.deltas.mu.Unlock()
@@ -155,7 +154,7 @@ func (s *Store) Statistics(ctx context.Context) (published.Statistics, error) {
 }
 
 // PutStatistics implements [eviction.Publications].
-func (s *Store) PutStatistics(ctx context.Context, statistics published.Statistics) error {
+func (s *Store) PutStatistics(ctx context.Context, statistics delta.Statistics) error {
 	if err := ended(ctx); err != nil {
 		return err
 	}
@@ -168,7 +167,7 @@ func (s *Store) PutStatistics(ctx context.Context, statistics published.Statisti
 }
 
 // Claim implements [eviction.Publications].
-func (s *Store) Claim(ctx context.Context, c published.Claim) error {
+func (s *Store) Claim(ctx context.Context, c delta.Claim) error {
 	if err := ended(ctx); err != nil {
 		return err
 	}
@@ -183,13 +182,13 @@ func (s *Store) Claim(ctx context.Context, c published.Claim) error {
 }
 
 // Recent implements [eviction.Publications].
-func (s *Store) Recent(ctx context.Context) (published.Recent, error) {
+func (s *Store) Recent(ctx context.Context) (delta.Recent, error) {
 	if err := ended(ctx); err != nil {
-		return published.Recent{}, err
+		return delta.Recent{}, err
 	}
 	s.deltas.mu.Lock()
 	defer s.deltas.mu.Unlock()
-	return published.Recent{
+	return delta.Recent{
 		Registered: slices.Clone(s.deltas.recent.Registered),
 		Cancelled:  slices.Clone(s.deltas.recent.Cancelled),
 		Changed:    slices.Clone(s.deltas.recent.Changed),
@@ -197,18 +196,18 @@ func (s *Store) Recent(ctx context.Context) (published.Recent, error) {
 }
 
 // PutRecent implements [eviction.Publications].
-func (s *Store) PutRecent(ctx context.Context, recent published.Recent) error {
+func (s *Store) PutRecent(ctx context.Context, recent delta.Recent) error {
 	if err := ended(ctx); err != nil {
 		return err
 	}
 	s.deltas.mu.Lock()
 	defer s.deltas.mu.Unlock()
-	s.deltas.recent = published.Recent{Registered: keptEvents(recent.Registered), Cancelled: keptEvents(recent.Cancelled), Changed: keptEvents(recent.Changed)}
+	s.deltas.recent = delta.Recent{Registered: keptEvents(recent.Registered), Cancelled: keptEvents(recent.Cancelled), Changed: keptEvents(recent.Changed)}
 	return nil
 }
 
-func keptEvents(events []published.Event) []published.Event {
-	var kept []published.Event
+func keptEvents(events []delta.Event) []delta.Event {
+	var kept []delta.Event
 	for _, e := range events {
 		e.Time = millis(e.Time)
 		kept = append(kept, e)
@@ -221,6 +220,6 @@ func keptEvents(events []published.Event) []published.Event {
 func (s *Store) Unpublish() {
 	s.deltas.mu.Lock()
 	defer s.deltas.mu.Unlock()
-	s.deltas.snapshot, s.deltas.recent = nil, published.Recent{}
-	s.deltas.statistics, s.deltas.claim = published.Statistics{}, published.Claim{}
+	s.deltas.snapshot, s.deltas.recent = nil, delta.Recent{}
+	s.deltas.statistics, s.deltas.claim = delta.Statistics{}, delta.Claim{}
 }

@@ -9,14 +9,13 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/registry"
 )
 
 // TestFollows: the store notices a wrong state before it stores it.
 func TestFollows(t *testing.T) {
 	key, now := eureka.NewKey("shop", "shop-1"), time.UnixMilli(1_700_000_000_000)
-	held := item{lease: lease.Lease{
+	held := item{lease: eureka.Lease{
 		Key: key, Instance: &eureka.InstanceInfo{InstanceID: key.ID, App: key.App}, Version: 7, Status: eureka.Up, Renewed: now,
 	}}
 	for name, c := range map[string]struct {
@@ -27,8 +26,8 @@ func TestFollows(t *testing.T) {
 		"the same version":            {change: func(*item) {}, fails: true},
 		"an older version":            {change: func(next *item) { next.lease.Version = 6 }, fails: true},
 		"another's instance":          {change: func(next *item) { next.lease.Version, next.lease.Key.ID = 8, "other" }, fails: true},
-		"a tombstone":                 {change: func(next *item) { next.lease = lease.Lease{Key: key, Version: 8, Gone: now} }},
-		"a tombstone without its end": {change: func(next *item) { next.lease = lease.Lease{Key: key, Version: 8} }, fails: true},
+		"a tombstone":                 {change: func(next *item) { next.lease = eureka.Lease{Key: key, Version: 8, Gone: now} }},
+		"a tombstone without its end": {change: func(next *item) { next.lease = eureka.Lease{Key: key, Version: 8} }, fails: true},
 		"a lease that has ended":      {change: func(next *item) { next.lease.Version, next.lease.Gone = 8, now }, fails: true},
 	} {
 		next := held
@@ -91,7 +90,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 
 func register(t *testing.T, s *Store, key eureka.Key, now time.Time) {
 	t.Helper()
-	require.NoError(t, s.Register(t.Context(), registry.Registration{Lease: lease.Lease{
+	require.NoError(t, s.Register(t.Context(), registry.Registration{Lease: eureka.Lease{
 		Key: key, Instance: &eureka.InstanceInfo{InstanceID: key.ID, App: key.App}, Status: eureka.Up,
 		Renewed: now, Registered: now, Updated: now, Duration: eureka.DefaultLeaseDuration,
 	}}))

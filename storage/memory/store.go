@@ -20,9 +20,8 @@ import (
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/eviction"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/readcache"
 	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/core/view"
 )
 
 var (
@@ -30,7 +29,7 @@ var (
 	_ eviction.Store        = (*Store)(nil)
 	_ eviction.Deltas       = (*Store)(nil)
 	_ eviction.Publications = (*Store)(nil)
-	_ readcache.Source      = (*Store)(nil)
+	_ view.Source           = (*Store)(nil)
 )
 
 // Config holds how long items stay; see [Store.ExpireTTL].
@@ -40,7 +39,7 @@ type Config struct {
 	// OverrideKept is how long an evicted lease's override stays at the
 	// least; default 1 h. Every tombstone stays for 1 h.
 	OverrideKept time.Duration
-	// RowsKept is how long delta rows stay; default that of [delta.Kept].
+	// RowsKept is how long delta rows stay; default that of [delta.RowLifetime].
 	RowsKept time.Duration
 }
 
@@ -91,7 +90,7 @@ func New(cfg Config) *Store {
 		cfg: Config{
 			TTLGrace:     cmp.Or(cfg.TTLGrace, 24*time.Hour),
 			OverrideKept: cmp.Or(cfg.OverrideKept, time.Hour),
-			RowsKept:     cmp.Or(cfg.RowsKept, delta.Kept(0)),
+			RowsKept:     cmp.Or(cfg.RowsKept, delta.RowLifetime(0)),
 		},
 		apps:   map[string]*application{},
 		deltas: deltaTable{buckets: map[int64]map[rowKey]keptRow{}},
@@ -143,7 +142,7 @@ func keptMap(m map[string]string) map[string]string {
 }
 
 // Get implements [registry.Store] and [eviction.Store].
-func (s *Store) Get(ctx context.Context, key eureka.Key) (*lease.Lease, error) {
+func (s *Store) Get(ctx context.Context, key eureka.Key) (*eureka.Lease, error) {
 	if err := ended(ctx); err != nil {
 		return nil, err
 	}
@@ -168,25 +167,25 @@ func (s *Store) Count(ctx context.Context, app string, limit int) (int, error) {
 	return 0, nil
 }
 
-// Scan implements [eviction.Store] and [readcache.Source].
-func (s *Store) Scan(ctx context.Context) ([]lease.Lease, error) {
+// Scan implements [eviction.Store] and [view.Source].
+func (s *Store) Scan(ctx context.Context) ([]eureka.Lease, error) {
 	if err := ended(ctx); err != nil {
 		return nil, err
 	}
 	leases := s.copies()
-	slices.SortFunc(leases, func(a, b lease.Lease) int { return compareKeys(a.Key, b.Key) })
+	slices.SortFunc(leases, func(a, b eureka.Lease) int { return compareKeys(a.Key, b.Key) })
 	return leases, nil
 }
 
 // copies returns all leases and tombstones in no order.
-func (s *Store) copies() []lease.Lease {
+func (s *Store) copies() []eureka.Lease {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
 	for _, app := range s.apps {
 		n += len(app.items)
 	}
-	leases := make([]lease.Lease, 0, n)
+	leases := make([]eureka.Lease, 0, n)
 	for _, app := range s.apps {
 		for _, i := range app.items {
 			leases = append(leases, i.lease)

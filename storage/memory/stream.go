@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/eurekaless/registry/core/delta"
-	"github.com/eurekaless/registry/core/lease"
+	"github.com/eurekaless/registry/core/eureka"
 )
 
 // Record is one change of the lease table, as its stream tells it: old and new
@@ -71,7 +71,7 @@ func (s *Store) emit(old, next *item) {
 }
 
 // image returns a copy of an item's lease.
-func image(i *item) *lease.Lease {
+func image(i *item) *eureka.Lease {
 	if i == nil {
 		return nil
 	}

@@ -10,7 +10,6 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/storage/memory"
 	"github.com/eurekaless/registry/storage/storagetest"
@@ -24,8 +23,8 @@ var (
 // after returns the time so many seconds from now on.
 func after(seconds int) time.Time { return now.Add(time.Duration(seconds) * time.Second) }
 
-func newLease(key eureka.Key) lease.Lease {
-	return lease.Lease{
+func newLease(key eureka.Key) eureka.Lease {
+	return eureka.Lease{
 		Key:      key,
 		Instance: &eureka.InstanceInfo{InstanceID: key.ID, App: key.App, Status: eureka.Up},
 		Status:   eureka.Up, Action: eureka.Added,
@@ -34,7 +33,7 @@ func newLease(key eureka.Key) lease.Lease {
 	}
 }
 
-func register(t *testing.T, s *memory.Store, l lease.Lease) {
+func register(t *testing.T, s *memory.Store, l eureka.Lease) {
 	t.Helper()
 	require.NoError(t, s.Register(t.Context(), registry.Registration{Lease: l}))
 }
@@ -43,7 +42,7 @@ func register(t *testing.T, s *memory.Store, l lease.Lease) {
 // that they leave.
 func TestEachWriteHasItsRecord(t *testing.T) {
 	s := memory.New(memory.Config{})
-	read := func() (*lease.Lease, error) { return s.Get(context.Background(), key) }
+	read := func() (*eureka.Lease, error) { return s.Get(context.Background(), key) }
 	var version int64
 	for _, step := range []struct {
 		name   string
@@ -209,7 +208,7 @@ func TestWritesThatBreakARuleFail(t *testing.T) {
 	records := len(s.Records(0))
 	for name, write := range map[string]func() error{
 		"a registration without an instance": func() error {
-			return s.Register(t.Context(), registry.Registration{Lease: lease.Lease{Key: key}})
+			return s.Register(t.Context(), registry.Registration{Lease: eureka.Lease{Key: key}})
 		},
 		"a registration of another's instance": func() error {
 			another := newLease(eureka.NewKey("shop", "another"))

@@ -13,8 +13,6 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/published"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/storage"
 	"github.com/eurekaless/registry/storage/faulty"
@@ -74,7 +72,7 @@ func everyCall(t *testing.T, tables storage.Tables) map[storage.Operation]error 
 	ctx, now, key := t.Context(), time.UnixMilli(1_700_000_000_000), eureka.NewKey("shop", "shop-1")
 	other := eureka.NewKey("shop", "shop-2")
 	registered := func(key eureka.Key) registry.Registration {
-		return registry.Registration{Lease: lease.Lease{
+		return registry.Registration{Lease: eureka.Lease{
 			Key: key, Instance: &eureka.InstanceInfo{InstanceID: key.ID, App: key.App}, Status: eureka.Up, Updated: now, Renewed: now,
 		}}
 	}
@@ -83,7 +81,7 @@ func everyCall(t *testing.T, tables storage.Tables) map[storage.Operation]error 
 	l, err := tables.Get(ctx, key)
 	errs[storage.Get] = err
 	if l == nil {
-		l = &lease.Lease{}
+		l = &eureka.Lease{}
 	}
 	errs[storage.Renew] = errorOf(tables.Renew(ctx, registry.Renewal{Key: key, Now: now}))
 	errs[storage.Update] = tables.Update(ctx, registry.Update{Key: key, IfVersion: l.Version, Status: eureka.Down})
@@ -93,12 +91,12 @@ func everyCall(t *testing.T, tables storage.Tables) map[storage.Operation]error 
 	_, errs[storage.Scan] = tables.Scan(ctx)
 	errs[storage.Put] = tables.Put(ctx, []delta.Row{{Key: key, Instance: l.Instance, Written: now}})
 	_, errs[storage.Deltas] = tables.Deltas(ctx, now, now)
-	errs[storage.PutSnapshot] = tables.PutSnapshot(ctx, &published.Snapshot{Began: now})
+	errs[storage.PutSnapshot] = tables.PutSnapshot(ctx, &delta.Snapshot{Began: now})
 	_, errs[storage.Snapshot] = tables.Snapshot(ctx)
-	errs[storage.PutStatistics] = tables.PutStatistics(ctx, published.Statistics{})
+	errs[storage.PutStatistics] = tables.PutStatistics(ctx, delta.Statistics{})
 	_, errs[storage.Statistics] = tables.Statistics(ctx)
-	errs[storage.Claim] = tables.Claim(ctx, published.Claim{Pass: now, Token: "a"})
-	errs[storage.PutRecent] = tables.PutRecent(ctx, published.Recent{})
+	errs[storage.Claim] = tables.Claim(ctx, delta.Claim{Pass: now, Token: "a"})
+	errs[storage.PutRecent] = tables.PutRecent(ctx, delta.Recent{})
 	_, errs[storage.Recent] = tables.Recent(ctx)
 	return errs
 }

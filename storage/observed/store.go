@@ -6,8 +6,6 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/published"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/storage"
 )
@@ -29,8 +27,8 @@ type leaseTable struct {
 	watch watch
 }
 
-func (t leaseTable) Get(ctx context.Context, key eureka.Key) (*lease.Lease, error) {
-	return value(ctx, t.watch, storage.Get, func(ctx context.Context) (*lease.Lease, error) { return t.next.Get(ctx, key) })
+func (t leaseTable) Get(ctx context.Context, key eureka.Key) (*eureka.Lease, error) {
+	return value(ctx, t.watch, storage.Get, func(ctx context.Context) (*eureka.Lease, error) { return t.next.Get(ctx, key) })
 }
 
 func (t leaseTable) Register(ctx context.Context, r registry.Registration) error {
@@ -53,7 +51,7 @@ func (t leaseTable) Count(ctx context.Context, app string, limit int) (int, erro
 	return value(ctx, t.watch, storage.Count, func(ctx context.Context) (int, error) { return t.next.Count(ctx, app, limit) })
 }
 
-func (t leaseTable) Scan(ctx context.Context) ([]lease.Lease, error) {
+func (t leaseTable) Scan(ctx context.Context) ([]eureka.Lease, error) {
 	return value(ctx, t.watch, storage.Scan, t.next.Scan)
 }
 
@@ -74,30 +72,30 @@ func (t deltaTable) Deltas(ctx context.Context, since, until time.Time) ([]delta
 	return value(ctx, t.watch, storage.Deltas, func(ctx context.Context) ([]delta.Row, error) { return t.next.Deltas(ctx, since, until) })
 }
 
-func (t deltaTable) Snapshot(ctx context.Context) (*published.Snapshot, error) {
+func (t deltaTable) Snapshot(ctx context.Context) (*delta.Snapshot, error) {
 	return value(ctx, t.watch, storage.Snapshot, t.next.Snapshot)
 }
 
-func (t deltaTable) PutSnapshot(ctx context.Context, s *published.Snapshot) error {
+func (t deltaTable) PutSnapshot(ctx context.Context, s *delta.Snapshot) error {
 	return t.watch.call(ctx, storage.PutSnapshot, func(ctx context.Context) error { return t.next.PutSnapshot(ctx, s) })
 }
 
-func (t deltaTable) Statistics(ctx context.Context) (published.Statistics, error) {
+func (t deltaTable) Statistics(ctx context.Context) (delta.Statistics, error) {
 	return value(ctx, t.watch, storage.Statistics, t.next.Statistics)
 }
 
-func (t deltaTable) PutStatistics(ctx context.Context, s published.Statistics) error {
+func (t deltaTable) PutStatistics(ctx context.Context, s delta.Statistics) error {
 	return t.watch.call(ctx, storage.PutStatistics, func(ctx context.Context) error { return t.next.PutStatistics(ctx, s) })
 }
 
-func (t deltaTable) Claim(ctx context.Context, c published.Claim) error {
+func (t deltaTable) Claim(ctx context.Context, c delta.Claim) error {
 	return t.watch.call(ctx, storage.Claim, func(ctx context.Context) error { return t.next.Claim(ctx, c) })
 }
 
-func (t deltaTable) Recent(ctx context.Context) (published.Recent, error) {
+func (t deltaTable) Recent(ctx context.Context) (delta.Recent, error) {
 	return value(ctx, t.watch, storage.Recent, t.next.Recent)
 }
 
-func (t deltaTable) PutRecent(ctx context.Context, r published.Recent) error {
+func (t deltaTable) PutRecent(ctx context.Context, r delta.Recent) error {
 	return t.watch.call(ctx, storage.PutRecent, func(ctx context.Context) error { return t.next.PutRecent(ctx, r) })
 }

@@ -7,8 +7,6 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/published"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/storage"
 )
@@ -17,24 +15,24 @@ import (
 type broken struct {
 	storage.Tables
 
-	get         func(ctx context.Context, key eureka.Key) (*lease.Lease, error)
+	get         func(ctx context.Context, key eureka.Key) (*eureka.Lease, error)
 	register    func(ctx context.Context, r registry.Registration) error
 	renew       func(ctx context.Context, r registry.Renewal) error
 	update      func(ctx context.Context, u registry.Update) error
 	cancel      func(ctx context.Context, key eureka.Key, now time.Time) error
 	evict       func(ctx context.Context, key eureka.Key, renewed, now time.Time) error
 	count       func(ctx context.Context, app string, limit int) (int, error)
-	scan        func(ctx context.Context) ([]lease.Lease, error)
+	scan        func(ctx context.Context) ([]eureka.Lease, error)
 	put         func(ctx context.Context, rows []delta.Row) error
 	deltas      func(ctx context.Context, since, until time.Time) ([]delta.Row, error)
-	putSnapshot func(ctx context.Context, s *published.Snapshot) error
-	snapshot    func(ctx context.Context) (*published.Snapshot, error)
-	statistics  func(ctx context.Context) (published.Statistics, error)
-	claim       func(ctx context.Context, c published.Claim) error
-	recent      func(ctx context.Context) (published.Recent, error)
+	putSnapshot func(ctx context.Context, s *delta.Snapshot) error
+	snapshot    func(ctx context.Context) (*delta.Snapshot, error)
+	statistics  func(ctx context.Context) (delta.Statistics, error)
+	claim       func(ctx context.Context, c delta.Claim) error
+	recent      func(ctx context.Context) (delta.Recent, error)
 }
 
-func (b *broken) Get(ctx context.Context, key eureka.Key) (*lease.Lease, error) {
+func (b *broken) Get(ctx context.Context, key eureka.Key) (*eureka.Lease, error) {
 	if b.get != nil {
 		return b.get(ctx, key)
 	}
@@ -83,7 +81,7 @@ func (b *broken) Count(ctx context.Context, app string, limit int) (int, error) 
 	return b.Tables.Count(ctx, app, limit)
 }
 
-func (b *broken) Scan(ctx context.Context) ([]lease.Lease, error) {
+func (b *broken) Scan(ctx context.Context) ([]eureka.Lease, error) {
 	if b.scan != nil {
 		return b.scan(ctx)
 	}
@@ -104,35 +102,35 @@ func (b *broken) Deltas(ctx context.Context, since, until time.Time) ([]delta.Ro
 	return b.Tables.Deltas(ctx, since, until)
 }
 
-func (b *broken) PutSnapshot(ctx context.Context, s *published.Snapshot) error {
+func (b *broken) PutSnapshot(ctx context.Context, s *delta.Snapshot) error {
 	if b.putSnapshot != nil {
 		return b.putSnapshot(ctx, s)
 	}
 	return b.Tables.PutSnapshot(ctx, s)
 }
 
-func (b *broken) Snapshot(ctx context.Context) (*published.Snapshot, error) {
+func (b *broken) Snapshot(ctx context.Context) (*delta.Snapshot, error) {
 	if b.snapshot != nil {
 		return b.snapshot(ctx)
 	}
 	return b.Tables.Snapshot(ctx)
 }
 
-func (b *broken) Statistics(ctx context.Context) (published.Statistics, error) {
+func (b *broken) Statistics(ctx context.Context) (delta.Statistics, error) {
 	if b.statistics != nil {
 		return b.statistics(ctx)
 	}
 	return b.Tables.Statistics(ctx)
 }
 
-func (b *broken) Claim(ctx context.Context, c published.Claim) error {
+func (b *broken) Claim(ctx context.Context, c delta.Claim) error {
 	if b.claim != nil {
 		return b.claim(ctx, c)
 	}
 	return b.Tables.Claim(ctx, c)
 }
 
-func (b *broken) Recent(ctx context.Context) (published.Recent, error) {
+func (b *broken) Recent(ctx context.Context) (delta.Recent, error) {
 	if b.recent != nil {
 		return b.recent(ctx)
 	}
@@ -140,8 +138,8 @@ func (b *broken) Recent(ctx context.Context) (published.Recent, error) {
 }
 
 // reading replaces what Get returns.
-func (b *broken) reading(change func(l *lease.Lease)) {
-	b.get = func(ctx context.Context, key eureka.Key) (*lease.Lease, error) {
+func (b *broken) reading(change func(l *eureka.Lease)) {
+	b.get = func(ctx context.Context, key eureka.Key) (*eureka.Lease, error) {
 		l, err := b.Tables.Get(ctx, key)
 		if err == nil {
 			change(l)
@@ -152,7 +150,7 @@ func (b *broken) reading(change func(l *lease.Lease)) {
 
 // registering replaces what Register is given; stored is nil when there is no
 // item.
-func (b *broken) registering(change func(r *registry.Registration, stored *lease.Lease)) {
+func (b *broken) registering(change func(r *registry.Registration, stored *eureka.Lease)) {
 	b.register = func(ctx context.Context, r registry.Registration) error {
 		stored, _ := b.Tables.Get(ctx, r.Lease.Key)
 		r.Lease.Instance = r.Lease.Instance.Clone()

@@ -5,8 +5,6 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/published"
 )
 
 // Two values that mean the same may differ in Go: a time by its location and
@@ -42,9 +40,9 @@ func canonicalInstance(in *eureka.InstanceInfo) *eureka.InstanceInfo {
 }
 
 // canonicalLease also leaves out what a tombstone does not promise to keep.
-func canonicalLease(l lease.Lease) lease.Lease {
+func canonicalLease(l eureka.Lease) eureka.Lease {
 	if l.Tombstone() {
-		return lease.Lease{Key: l.Key, Version: l.Version, Overridden: l.Overridden, Gone: canonicalTime(l.Gone)}
+		return eureka.Lease{Key: l.Key, Version: l.Version, Overridden: l.Overridden, Gone: canonicalTime(l.Gone)}
 	}
 	l.Instance = canonicalInstance(l.Instance)
 	l.Dirty, l.Updated = canonicalTime(l.Dirty), canonicalTime(l.Updated)
@@ -59,12 +57,12 @@ func canonicalRow(r delta.Row) delta.Row {
 	return r
 }
 
-func canonicalEntry(e published.Entry) published.Entry {
+func canonicalEntry(e delta.Entry) delta.Entry {
 	e.Instance = canonicalInstance(e.Instance)
 	return e
 }
 
-func canonicalStatistics(s published.Statistics) published.Statistics {
+func canonicalStatistics(s delta.Statistics) delta.Statistics {
 	s.Pass, s.Settled = canonicalTime(s.Pass), canonicalTime(s.Settled)
 	if len(s.Held) == 0 {
 		s.Held = nil
@@ -73,8 +71,8 @@ func canonicalStatistics(s published.Statistics) published.Statistics {
 }
 
 // canonicalEvents makes an empty list nil.
-func canonicalEvents(events []published.Event) []published.Event {
-	var out []published.Event
+func canonicalEvents(events []delta.Event) []delta.Event {
+	var out []delta.Event
 	for _, e := range events {
 		e.Time = canonicalTime(e.Time)
 		out = append(out, e)

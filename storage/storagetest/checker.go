@@ -5,7 +5,6 @@ import (
 	"reflect"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 )
 
 // Checker watches the lease table through successive reads and finds states
@@ -19,14 +18,14 @@ import (
 //
 // The zero value is ready. A Checker serves one goroutine.
 type Checker struct {
-	seen map[eureka.Key]lease.Lease
+	seen map[eureka.Key]eureka.Lease
 }
 
 // Observe takes items in the order in which they were read, a whole scan or a
 // single one, and returns what is wrong; nothing when all is well.
-func (c *Checker) Observe(items ...lease.Lease) []string {
+func (c *Checker) Observe(items ...eureka.Lease) []string {
 	if c.seen == nil {
-		c.seen = map[eureka.Key]lease.Lease{}
+		c.seen = map[eureka.Key]eureka.Lease{}
 	}
 	var faults []string
 	for _, l := range items {
@@ -42,7 +41,7 @@ func (c *Checker) Observe(items ...lease.Lease) []string {
 }
 
 // follows compares a state with the one that was seen before.
-func (c *Checker) follows(l lease.Lease) []string {
+func (c *Checker) follows(l eureka.Lease) []string {
 	before, ok := c.seen[l.Key]
 	switch {
 	case !ok || l.Version > before.Version:
@@ -55,7 +54,7 @@ func (c *Checker) follows(l lease.Lease) []string {
 }
 
 // faultsOf judges a state by itself.
-func faultsOf(l lease.Lease) []string {
+func faultsOf(l eureka.Lease) []string {
 	var faults []string
 	demand := func(ok bool, what string) {
 		if !ok {

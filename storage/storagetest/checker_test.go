@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/storage/storagetest"
 )
 
@@ -18,8 +17,8 @@ var (
 )
 
 // valid returns a lease without fault, changed by the given function.
-func valid(change func(l *lease.Lease)) lease.Lease {
-	l := lease.Lease{
+func valid(change func(l *eureka.Lease)) eureka.Lease {
+	l := eureka.Lease{
 		Key: key, Version: 7,
 		Instance: &eureka.InstanceInfo{InstanceID: key.ID, App: key.App, HostName: "one", Metadata: map[string]string{"zone": "a"}},
 		Status:   eureka.Up, Action: eureka.Added,
@@ -31,23 +30,25 @@ func valid(change func(l *lease.Lease)) lease.Lease {
 	return l
 }
 
-func tombstone(version int64) lease.Lease { return lease.Lease{Key: key, Version: version, Gone: now} }
+func tombstone(version int64) eureka.Lease {
+	return eureka.Lease{Key: key, Version: version, Gone: now}
+}
 
 func TestCheckerFindsFaultyStates(t *testing.T) {
 	for name, c := range map[string]struct {
-		item lease.Lease
+		item eureka.Lease
 		want []string
 	}{
 		"lease":                   {item: valid(nil)},
 		"tombstone":               {item: tombstone(7)},
-		"no version":              {item: valid(func(l *lease.Lease) { l.Version = 0 }), want: []string{"no version"}},
-		"override UNKNOWN":        {item: valid(func(l *lease.Lease) { l.Overridden = eureka.Unknown }), want: []string{"an override of UNKNOWN"}},
-		"another's":               {item: valid(func(l *lease.Lease) { l.Instance.App = "OTHER" }), want: []string{"another's instance"}},
-		"gone":                    {item: valid(func(l *lease.Lease) { l.Gone = now }), want: []string{"a lease that is gone"}},
-		"no status":               {item: valid(func(l *lease.Lease) { l.Status = "" }), want: []string{"no status"}},
-		"DELETED":                 {item: valid(func(l *lease.Lease) { l.Action = eureka.Deleted }), want: []string{"no action"}},
-		"no duration, no renewal": {item: valid(func(l *lease.Lease) { l.Duration, l.Renewed = 0, time.Time{} }), want: []string{"no duration", "never renewed"}},
-		"tombstone since never":   {item: lease.Lease{Key: key, Version: 7}, want: []string{"a tombstone that is not gone"}},
+		"no version":              {item: valid(func(l *eureka.Lease) { l.Version = 0 }), want: []string{"no version"}},
+		"override UNKNOWN":        {item: valid(func(l *eureka.Lease) { l.Overridden = eureka.Unknown }), want: []string{"an override of UNKNOWN"}},
+		"another's":               {item: valid(func(l *eureka.Lease) { l.Instance.App = "OTHER" }), want: []string{"another's instance"}},
+		"gone":                    {item: valid(func(l *eureka.Lease) { l.Gone = now }), want: []string{"a lease that is gone"}},
+		"no status":               {item: valid(func(l *eureka.Lease) { l.Status = "" }), want: []string{"no status"}},
+		"DELETED":                 {item: valid(func(l *eureka.Lease) { l.Action = eureka.Deleted }), want: []string{"no action"}},
+		"no duration, no renewal": {item: valid(func(l *eureka.Lease) { l.Duration, l.Renewed = 0, time.Time{} }), want: []string{"no duration", "never renewed"}},
+		"tombstone since never":   {item: eureka.Lease{Key: key, Version: 7}, want: []string{"a tombstone that is not gone"}},
 	} {
 		var want []string
 		for _, fault := range c.want {
@@ -60,15 +61,15 @@ func TestCheckerFindsFaultyStates(t *testing.T) {
 
 func TestCheckerFindsFaultyOrders(t *testing.T) {
 	for name, c := range map[string]struct {
-		first, second lease.Lease
+		first, second eureka.Lease
 		want          []string
 	}{
-		"renewed":           {first: valid(nil), second: valid(func(l *lease.Lease) { l.Renewed = now.Add(time.Second) })},
-		"a later version":   {first: valid(nil), second: valid(func(l *lease.Lease) { l.Version, l.Status = 9, eureka.Down })},
+		"renewed":           {first: valid(nil), second: valid(func(l *eureka.Lease) { l.Renewed = now.Add(time.Second) })},
+		"a later version":   {first: valid(nil), second: valid(func(l *eureka.Lease) { l.Version, l.Status = 9, eureka.Down })},
 		"cancelled":         {first: valid(nil), second: tombstone(8)},
 		"an earlier one":    {first: valid(nil), second: tombstone(6), want: []string{"SHOP/shop-1, version 6: comes after version 7"}},
-		"changed silently":  {first: valid(nil), second: valid(func(l *lease.Lease) { l.Status = eureka.Down }), want: []string{"SHOP/shop-1, version 7: the same version with another Status: want UP, got DOWN"}},
-		"instance replaced": {first: valid(nil), second: valid(func(l *lease.Lease) { l.Instance.HostName = "two" }), want: []string{"SHOP/shop-1, version 7: the same version with another Instance HostName: want one, got two"}},
+		"changed silently":  {first: valid(nil), second: valid(func(l *eureka.Lease) { l.Status = eureka.Down }), want: []string{"SHOP/shop-1, version 7: the same version with another Status: want UP, got DOWN"}},
+		"instance replaced": {first: valid(nil), second: valid(func(l *eureka.Lease) { l.Instance.HostName = "two" }), want: []string{"SHOP/shop-1, version 7: the same version with another Instance HostName: want one, got two"}},
 	} {
 		var checker storagetest.Checker
 		assert.Empty(t, checker.Observe(c.first), name)
@@ -88,23 +89,23 @@ func TestCheckerRemembersTheGreatest(t *testing.T) {
 }
 
 func TestDiffLeases(t *testing.T) {
-	other := valid(func(l *lease.Lease) { l.Key = eureka.NewKey("shop", "shop-2") })
+	other := valid(func(l *eureka.Lease) { l.Key = eureka.NewKey("shop", "shop-2") })
 	for name, c := range map[string]struct {
-		want, got []lease.Lease
+		want, got []eureka.Lease
 		diffs     []string
 	}{
-		"equal": {want: []lease.Lease{valid(nil), other}, got: []lease.Lease{other, valid(nil)}},
-		"equal to the millisecond": {want: []lease.Lease{valid(nil)}, got: []lease.Lease{valid(func(l *lease.Lease) {
+		"equal": {want: []eureka.Lease{valid(nil), other}, got: []eureka.Lease{other, valid(nil)}},
+		"equal to the millisecond": {want: []eureka.Lease{valid(nil)}, got: []eureka.Lease{valid(func(l *eureka.Lease) {
 			l.Renewed = l.Renewed.Add(time.Microsecond).In(time.FixedZone("elsewhere", 3600))
 		})}},
-		"equal tombstones": {want: []lease.Lease{tombstone(7)}, got: []lease.Lease{{Key: key, Version: 7, Gone: now, Status: eureka.Up}}},
+		"equal tombstones": {want: []eureka.Lease{tombstone(7)}, got: []eureka.Lease{{Key: key, Version: 7, Gone: now, Status: eureka.Up}}},
 		"nothing":          {},
-		"missing":          {want: []lease.Lease{valid(nil), other}, got: []lease.Lease{other}, diffs: []string{"SHOP/shop-1: missing"}},
-		"too many":         {got: []lease.Lease{other}, diffs: []string{"SHOP/shop-2: should not be there"}},
-		"twice":            {want: []lease.Lease{other}, got: []lease.Lease{other, other, other}, diffs: []string{"SHOP/shop-2: more than once"}},
+		"missing":          {want: []eureka.Lease{valid(nil), other}, got: []eureka.Lease{other}, diffs: []string{"SHOP/shop-1: missing"}},
+		"too many":         {got: []eureka.Lease{other}, diffs: []string{"SHOP/shop-2: should not be there"}},
+		"twice":            {want: []eureka.Lease{other}, got: []eureka.Lease{other, other, other}, diffs: []string{"SHOP/shop-2: more than once"}},
 		"other fields": {
-			want: []lease.Lease{valid(nil)},
-			got: []lease.Lease{valid(func(l *lease.Lease) {
+			want: []eureka.Lease{valid(nil)},
+			got: []eureka.Lease{valid(func(l *eureka.Lease) {
 				l.Version, l.Renewed, l.Instance.Metadata = 8, now.Add(time.Second), nil
 			})},
 			diffs: []string{
@@ -119,13 +120,13 @@ func TestDiffLeases(t *testing.T) {
 }
 
 func TestDiffLeasesTellsALeaseFromATombstone(t *testing.T) {
-	bare := valid(func(l *lease.Lease) { l.Instance = &eureka.InstanceInfo{} })
-	assert.NotEmpty(t, storagetest.DiffLeases([]lease.Lease{tombstone(7)}, []lease.Lease{bare}))
-	assert.NotEmpty(t, storagetest.DiffLeases([]lease.Lease{bare}, []lease.Lease{tombstone(7)}))
+	bare := valid(func(l *eureka.Lease) { l.Instance = &eureka.InstanceInfo{} })
+	assert.NotEmpty(t, storagetest.DiffLeases([]eureka.Lease{tombstone(7)}, []eureka.Lease{bare}))
+	assert.NotEmpty(t, storagetest.DiffLeases([]eureka.Lease{bare}, []eureka.Lease{tombstone(7)}))
 }
 
 func TestDiffReaders(t *testing.T) {
-	scan := []lease.Lease{valid(nil), {Key: eureka.NewKey("shop", "gone"), Version: 3, Gone: now}}
+	scan := []eureka.Lease{valid(nil), {Key: eureka.NewKey("shop", "gone"), Version: 3, Gone: now}}
 	held := func(change func(i *eureka.InstanceInfo)) []*eureka.InstanceInfo {
 		i := scan[0].Effective().Clone()
 		change(i)

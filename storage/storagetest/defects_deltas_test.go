@@ -9,7 +9,6 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/published"
 )
 
 // deltaDefects are those of the delta table.
@@ -103,8 +102,8 @@ var deltaDefects = map[string]defect{
 	"a snapshot has no tombstones": {
 		test: "eviction.Publications/A snapshot keeps every field",
 		harm: func(b *broken) {
-			b.putSnapshot = func(ctx context.Context, s *published.Snapshot) error {
-				kept := &published.Snapshot{Began: s.Began}
+			b.putSnapshot = func(ctx context.Context, s *delta.Snapshot) error {
+				kept := &delta.Snapshot{Began: s.Began}
 				for _, e := range s.Entries {
 					if e.Instance != nil {
 						kept.Entries = append(kept.Entries, e)
@@ -128,14 +127,14 @@ var deltaDefects = map[string]defect{
 	"every claim is made": {
 		test: "eviction.Publications/A claim keeps others from the same time",
 		harm: func(b *broken) {
-			b.claim = func(context.Context, published.Claim) error { return nil }
+			b.claim = func(context.Context, delta.Claim) error { return nil }
 		},
 	},
 	"a claim ahead of the clock stops all": {
 		test: "eviction.Publications/A claim keeps others from the same time",
 		harm: func(b *broken) {
 			last := time.Time{}
-			b.claim = func(ctx context.Context, c published.Claim) error {
+			b.claim = func(ctx context.Context, c delta.Claim) error {
 				if c.Pass.Before(last) {
 					return eureka.ErrPassClaimed
 				}
@@ -150,7 +149,7 @@ var deltaDefects = map[string]defect{
 	"an empty snapshot is none": {
 		test: "eviction.Publications/A snapshot of an empty registry",
 		harm: func(b *broken) {
-			b.snapshot = func(ctx context.Context) (*published.Snapshot, error) {
+			b.snapshot = func(ctx context.Context) (*delta.Snapshot, error) {
 				s, err := b.Tables.Snapshot(ctx)
 				if err == nil && len(s.Entries) == 0 {
 					return nil, eureka.ErrNoSnapshot
@@ -162,7 +161,7 @@ var deltaDefects = map[string]defect{
 	"a generation is a time": {
 		test: "eviction.Publications/A snapshot replaces the one before",
 		harm: func(b *broken) {
-			b.putSnapshot = func(ctx context.Context, s *published.Snapshot) error {
+			b.putSnapshot = func(ctx context.Context, s *delta.Snapshot) error {
 				if held, err := b.Tables.Snapshot(ctx); err == nil && held.Began.Equal(s.Began) {
 					return nil
 				}
@@ -173,7 +172,7 @@ var deltaDefects = map[string]defect{
 	"a snapshot is torn": {
 		test: "eviction.Publications/A snapshot is replaced while it is read",
 		harm: func(b *broken) {
-			b.snapshot = func(ctx context.Context) (*published.Snapshot, error) {
+			b.snapshot = func(ctx context.Context) (*delta.Snapshot, error) {
 				first, err := b.Tables.Snapshot(ctx)
 				if err == nil && len(first.Entries) > 1 {
 					first.Entries[1].Version--
@@ -185,7 +184,7 @@ var deltaDefects = map[string]defect{
 	"chunks are missing": {
 		test: "eviction.Publications/A snapshot larger than an item",
 		harm: func(b *broken) {
-			b.snapshot = func(ctx context.Context) (*published.Snapshot, error) {
+			b.snapshot = func(ctx context.Context) (*delta.Snapshot, error) {
 				s, err := b.Tables.Snapshot(ctx)
 				if err == nil {
 					s.Entries = s.Entries[:min(len(s.Entries), 400)]
@@ -197,7 +196,7 @@ var deltaDefects = map[string]defect{
 	"statistics lose a field": {
 		test: "eviction.Publications/Statistics keep every field",
 		harm: func(b *broken) {
-			b.statistics = func(ctx context.Context) (published.Statistics, error) {
+			b.statistics = func(ctx context.Context) (delta.Statistics, error) {
 				s, err := b.Tables.Statistics(ctx)
 				s.Threshold = 0
 				return s, err
@@ -207,7 +206,7 @@ var deltaDefects = map[string]defect{
 	"statistics lose leases held back": {
 		test: "eviction.Publications/Statistics keep every field",
 		harm: func(b *broken) {
-			b.statistics = func(ctx context.Context) (published.Statistics, error) {
+			b.statistics = func(ctx context.Context) (delta.Statistics, error) {
 				s, err := b.Tables.Statistics(ctx)
 				s.Held = s.Held[:min(len(s.Held), 100)]
 				return s, err
@@ -217,7 +216,7 @@ var deltaDefects = map[string]defect{
 	"events are in another order": {
 		test: "eviction.Publications/Recent events keep their order",
 		harm: func(b *broken) {
-			b.recent = func(ctx context.Context) (published.Recent, error) {
+			b.recent = func(ctx context.Context) (delta.Recent, error) {
 				r, err := b.Tables.Recent(ctx)
 				slices.Reverse(r.Cancelled)
 				return r, err
@@ -227,7 +226,7 @@ var deltaDefects = map[string]defect{
 	"lists of events are cut": {
 		test: "eviction.Publications/Recent events of the longest ids",
 		harm: func(b *broken) {
-			b.recent = func(ctx context.Context) (published.Recent, error) {
+			b.recent = func(ctx context.Context) (delta.Recent, error) {
 				r, err := b.Tables.Recent(ctx)
 				r.Registered = r.Registered[:min(len(r.Registered), 900)]
 				return r, err

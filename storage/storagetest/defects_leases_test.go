@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/registry"
 )
 
@@ -18,7 +17,7 @@ var leaseDefects = map[string]defect{
 	"tombstones are hidden": {
 		test: "registry.Store/Get of a tombstone",
 		harm: func(b *broken) {
-			b.get = func(ctx context.Context, key eureka.Key) (*lease.Lease, error) {
+			b.get = func(ctx context.Context, key eureka.Key) (*eureka.Lease, error) {
 				l, err := b.Tables.Get(ctx, key)
 				if err == nil && l.Tombstone() {
 					return nil, eureka.ErrLeaseNotFound
@@ -30,10 +29,10 @@ var leaseDefects = map[string]defect{
 	"no item is no error": {
 		test: "registry.Store/Get of no item",
 		harm: func(b *broken) {
-			b.get = func(ctx context.Context, key eureka.Key) (*lease.Lease, error) {
+			b.get = func(ctx context.Context, key eureka.Key) (*eureka.Lease, error) {
 				l, err := b.Tables.Get(ctx, key)
 				if err != nil {
-					return &lease.Lease{Key: key}, nil
+					return &eureka.Lease{Key: key}, nil
 				}
 				return l, nil
 			}
@@ -42,8 +41,8 @@ var leaseDefects = map[string]defect{
 	"a read is late": {
 		test: "registry.Store/Operations on one key are linearizable",
 		harm: func(b *broken) {
-			var last atomic.Pointer[lease.Lease]
-			b.get = func(ctx context.Context, key eureka.Key) (*lease.Lease, error) {
+			var last atomic.Pointer[eureka.Lease]
+			b.get = func(ctx context.Context, key eureka.Key) (*eureka.Lease, error) {
 				l, err := b.Tables.Get(ctx, key)
 				if before := last.Swap(l); before != nil && before.Key == key {
 					return before, nil
@@ -59,8 +58,8 @@ var leaseDefects = map[string]defect{
 	"what was read is kept": {
 		test: "registry.Store/What was read belongs to the reader",
 		harm: func(b *broken) {
-			kept := map[eureka.Key]*lease.Lease{}
-			b.get = func(ctx context.Context, key eureka.Key) (*lease.Lease, error) {
+			kept := map[eureka.Key]*eureka.Lease{}
+			b.get = func(ctx context.Context, key eureka.Key) (*eureka.Lease, error) {
 				if l := kept[key]; l != nil {
 					return l, nil
 				}
@@ -75,7 +74,7 @@ var leaseDefects = map[string]defect{
 		harm: func(b *broken) {
 			b.renew = func(ctx context.Context, r registry.Renewal) error {
 				if _, err := b.Tables.Get(ctx, r.Key); err != nil {
-					return b.Tables.Register(ctx, registry.Registration{Lease: lease.Lease{
+					return b.Tables.Register(ctx, registry.Registration{Lease: eureka.Lease{
 						Key: r.Key, Instance: &eureka.InstanceInfo{InstanceID: r.Key.ID, App: r.Key.App}, Renewed: r.Now,
 					}})
 				}
@@ -87,8 +86,10 @@ var leaseDefects = map[string]defect{
 		test: "registry.Store/Keys that are easily mixed up",
 		harm: func(b *broken) {
 			folded := func(key eureka.Key) eureka.Key { return eureka.Key{App: key.App, ID: strings.TrimSpace(key.ID)} }
-			b.get = func(ctx context.Context, key eureka.Key) (*lease.Lease, error) { return b.Tables.Get(ctx, folded(key)) }
-			b.registering(func(r *registry.Registration, _ *lease.Lease) {
+			b.get = func(ctx context.Context, key eureka.Key) (*eureka.Lease, error) {
+				return b.Tables.Get(ctx, folded(key))
+			}
+			b.registering(func(r *registry.Registration, _ *eureka.Lease) {
 				r.Lease.Key = folded(r.Lease.Key)
 				r.Lease.Instance.InstanceID = r.Lease.Key.ID
 			})
@@ -97,25 +98,25 @@ var leaseDefects = map[string]defect{
 	"times are kept to the second": {
 		test: "registry.Store/Times are kept to the millisecond",
 		harm: func(b *broken) {
-			b.reading(func(l *lease.Lease) { l.Dirty = l.Dirty.Truncate(time.Second).Add(time.Nanosecond) })
+			b.reading(func(l *eureka.Lease) { l.Dirty = l.Dirty.Truncate(time.Second).Add(time.Nanosecond) })
 		},
 	},
 	"contexts are not looked at": {
 		test: "registry.Store/A context that has ended",
 		harm: func(b *broken) {
-			b.scan = func(ctx context.Context) ([]lease.Lease, error) { return b.Tables.Scan(context.WithoutCancel(ctx)) }
+			b.scan = func(ctx context.Context) ([]eureka.Lease, error) { return b.Tables.Scan(context.WithoutCancel(ctx)) }
 		},
 	},
 	"a field is lost": {
 		test: "registry.Store/Register keeps every field",
 		harm: func(b *broken) {
-			b.registering(func(r *registry.Registration, _ *lease.Lease) { r.Lease.Instance.ASGName = "" })
+			b.registering(func(r *registry.Registration, _ *eureka.Lease) { r.Lease.Instance.ASGName = "" })
 		},
 	},
 	"a missing time becomes the present": {
 		test: "registry.Store/Register keeps what is empty empty",
 		harm: func(b *broken) {
-			b.registering(func(r *registry.Registration, _ *lease.Lease) {
+			b.registering(func(r *registry.Registration, _ *eureka.Lease) {
 				if r.Lease.ServiceUp.IsZero() {
 					r.Lease.ServiceUp = r.Lease.Updated
 				}
@@ -125,19 +126,19 @@ var leaseDefects = map[string]defect{
 	"large metadata is cut": {
 		test: "registry.Store/Register keeps large metadata",
 		harm: func(b *broken) {
-			b.registering(func(r *registry.Registration, _ *lease.Lease) { delete(r.Lease.Instance.Metadata, "key-999") })
+			b.registering(func(r *registry.Registration, _ *eureka.Lease) { delete(r.Lease.Instance.Metadata, "key-999") })
 		},
 	},
 	"the status is the instance's own": {
 		test: "registry.Store/Register keeps every field",
 		harm: func(b *broken) {
-			b.registering(func(r *registry.Registration, _ *lease.Lease) { r.Lease.Status = r.Lease.Instance.Status })
+			b.registering(func(r *registry.Registration, _ *eureka.Lease) { r.Lease.Status = r.Lease.Instance.Status })
 		},
 	},
 	"an unknown status is UP": {
 		test: "registry.Store/Register keeps each status and action",
 		harm: func(b *broken) {
-			b.registering(func(r *registry.Registration, _ *lease.Lease) {
+			b.registering(func(r *registry.Registration, _ *eureka.Lease) {
 				if r.Lease.Instance.Status == eureka.Unknown {
 					r.Lease.Instance.Status = eureka.Up
 				}
@@ -147,7 +148,7 @@ var leaseDefects = map[string]defect{
 	"metadata are merged": {
 		test: "registry.Store/Register replaces the whole lease",
 		harm: func(b *broken) {
-			b.registering(func(r *registry.Registration, stored *lease.Lease) {
+			b.registering(func(r *registry.Registration, stored *eureka.Lease) {
 				if stored != nil && !stored.Tombstone() {
 					r.Lease.Instance.Metadata = stored.Instance.Metadata
 				}
@@ -183,7 +184,7 @@ var leaseDefects = map[string]defect{
 	"any override will do": {
 		test: "registry.Store/Register demands the override that was named",
 		harm: func(b *broken) {
-			b.registering(func(r *registry.Registration, stored *lease.Lease) {
+			b.registering(func(r *registry.Registration, stored *eureka.Lease) {
 				if stored != nil {
 					r.Stored = stored.Overridden
 				}
@@ -193,13 +194,13 @@ var leaseDefects = map[string]defect{
 	"the demanded override is written": {
 		test: "registry.Store/Register writes its own override, not the one that was named",
 		harm: func(b *broken) {
-			b.registering(func(r *registry.Registration, _ *lease.Lease) { r.Lease.Overridden = r.Stored })
+			b.registering(func(r *registry.Registration, _ *eureka.Lease) { r.Lease.Overridden = r.Stored })
 		},
 	},
 	"versions are times": {
 		test: "registry.Store/Register assigns rising versions",
 		harm: func(b *broken) {
-			b.reading(func(l *lease.Lease) {
+			b.reading(func(l *eureka.Lease) {
 				if !l.Tombstone() {
 					l.Version = l.Updated.UnixMilli()
 				}
@@ -210,7 +211,7 @@ var leaseDefects = map[string]defect{
 		test: "registry.Store/Register keeps ServiceUp of a live lease",
 		harm: func(b *broken) {
 			first := map[eureka.Key]time.Time{}
-			b.registering(func(r *registry.Registration, _ *lease.Lease) {
+			b.registering(func(r *registry.Registration, _ *eureka.Lease) {
 				if !first[r.Lease.Key].IsZero() {
 					r.Lease.ServiceUp = first[r.Lease.Key]
 				}
@@ -221,7 +222,7 @@ var leaseDefects = map[string]defect{
 	"no override is read as UNKNOWN": {
 		test: "registry.Store/Register takes an override of UNKNOWN as none",
 		harm: func(b *broken) {
-			b.reading(func(l *lease.Lease) {
+			b.reading(func(l *eureka.Lease) {
 				if l.Overridden == "" {
 					l.Overridden = eureka.Unknown
 				}
@@ -385,17 +386,17 @@ var leaseDefects = map[string]defect{
 	"a scan leaves out tombstones": {
 		test: "eviction.Store/Scan finds every lease and tombstone",
 		harm: func(b *broken) {
-			b.scan = func(ctx context.Context) ([]lease.Lease, error) {
+			b.scan = func(ctx context.Context) ([]eureka.Lease, error) {
 				leases, err := b.Tables.Scan(ctx)
-				return slices.DeleteFunc(leases, func(l lease.Lease) bool { return l.Tombstone() }), err
+				return slices.DeleteFunc(leases, func(l eureka.Lease) bool { return l.Tombstone() }), err
 			}
 		},
 	},
 	"a scan is late": {
 		test: "eviction.Store/Scan is consistent",
 		harm: func(b *broken) {
-			var last []lease.Lease
-			b.scan = func(ctx context.Context) ([]lease.Lease, error) {
+			var last []eureka.Lease
+			b.scan = func(ctx context.Context) ([]eureka.Lease, error) {
 				now, err := b.Tables.Scan(ctx)
 				before := last
 				last = now
@@ -406,7 +407,7 @@ var leaseDefects = map[string]defect{
 	"a scan reads one page": {
 		test: "eviction.Store at size/Scan reads every page",
 		harm: func(b *broken) {
-			b.scan = func(ctx context.Context) ([]lease.Lease, error) {
+			b.scan = func(ctx context.Context) ([]eureka.Lease, error) {
 				leases, err := b.Tables.Scan(ctx)
 				return leases[:min(len(leases), 1000)], err
 			}
@@ -415,7 +416,7 @@ var leaseDefects = map[string]defect{
 	"a page is read twice": {
 		test: "eviction.Store at size/Scan reads every page",
 		harm: func(b *broken) {
-			b.scan = func(ctx context.Context) ([]lease.Lease, error) {
+			b.scan = func(ctx context.Context) ([]eureka.Lease, error) {
 				leases, err := b.Tables.Scan(ctx)
 				return append(leases, leases[:min(len(leases), 10)]...), err
 			}

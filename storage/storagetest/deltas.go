@@ -178,7 +178,7 @@ func deltaEmptyWindow(t *testing.T, f *fixture) {
 // deltaTooLongWindow: an answer that lacks rows must not look like one that has
 // them all. Drivers under test have the default retention.
 func deltaTooLongWindow(t *testing.T, f *fixture) {
-	kept := delta.Kept(3 * time.Minute)
+	kept := delta.RowLifetime(3 * time.Minute)
 	f.put(t, f.row("id", 1, f.now.Add(-kept+time.Second)))
 	require.Len(t, f.deltas(t, f.now.Add(-kept), f.now), 1, "as long as rows live")
 	rows, err := f.Deltas.Deltas(t.Context(), f.now.Add(-kept-time.Millisecond), f.now)

@@ -9,29 +9,28 @@ import (
 	"time"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 )
 
 // DiffLeases says in which fields the items that were found differ from those
 // that should be there; nothing when they are equal. Times are compared to the
 // millisecond, and of a tombstone what the contracts promise: key, version,
 // override and when it went.
-func DiffLeases(want, got []lease.Lease) []string {
-	canonical := func(leases []lease.Lease) map[eureka.Key]lease.Lease {
-		byKey := make(map[eureka.Key]lease.Lease, len(leases))
+func DiffLeases(want, got []eureka.Lease) []string {
+	canonical := func(leases []eureka.Lease) map[eureka.Key]eureka.Lease {
+		byKey := make(map[eureka.Key]eureka.Lease, len(leases))
 		for _, l := range leases {
 			byKey[l.Key] = canonicalLease(l)
 		}
 		return byKey
 	}
-	return append(repeated(got, func(l lease.Lease) eureka.Key { return l.Key }), diffMaps(canonical(want), canonical(got))...)
+	return append(repeated(got, func(l eureka.Lease) eureka.Key { return l.Key }), diffMaps(canonical(want), canonical(got))...)
 }
 
 // DiffReaders says in which fields the instances that a reader holds differ
 // from what a scan of the lease table gives; nothing when they are equal. The
 // last renewal is not compared: renewals tell readers nothing, so theirs may
 // be an older one.
-func DiffReaders(held []*eureka.InstanceInfo, scan []lease.Lease) []string {
+func DiffReaders(held []*eureka.InstanceInfo, scan []eureka.Lease) []string {
 	want, got := map[eureka.Key]eureka.InstanceInfo{}, map[eureka.Key]eureka.InstanceInfo{}
 	for _, i := range Live(scan) {
 		want[i.Key()] = withoutRenewal(i)
@@ -44,7 +43,7 @@ func DiffReaders(held []*eureka.InstanceInfo, scan []lease.Lease) []string {
 
 // Live returns the effective instances of a scan, without tombstones: what
 // readers see.
-func Live(scan []lease.Lease) []*eureka.InstanceInfo {
+func Live(scan []eureka.Lease) []*eureka.InstanceInfo {
 	var live []*eureka.InstanceInfo
 	for _, l := range scan {
 		if !l.Tombstone() {
@@ -55,7 +54,7 @@ func Live(scan []lease.Lease) []*eureka.InstanceInfo {
 }
 
 // HashCode returns the apps hash code that a scan gives.
-func HashCode(scan []lease.Lease) string {
+func HashCode(scan []eureka.Lease) string {
 	counts := eureka.StatusCounts{}
 	counts.Count(Live(scan)...)
 	return counts.HashCode()

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/registry"
 )
 
@@ -36,16 +35,16 @@ func sizeTests() []test {
 
 // scanned returns what a scan finds of the test's application, and fails when
 // it finds something twice.
-func (f *fixture) scanned(t *testing.T) map[eureka.Key]lease.Lease {
+func (f *fixture) scanned(t *testing.T) map[eureka.Key]eureka.Lease {
 	t.Helper()
 	leases, err := f.Eviction.Scan(t.Context())
 	require.NoError(t, err)
 	return f.byKey(t, leases)
 }
 
-func (f *fixture) byKey(t *testing.T, leases []lease.Lease) map[eureka.Key]lease.Lease {
+func (f *fixture) byKey(t *testing.T, leases []eureka.Lease) map[eureka.Key]eureka.Lease {
 	t.Helper()
-	found := map[eureka.Key]lease.Lease{}
+	found := map[eureka.Key]eureka.Lease{}
 	for _, l := range leases {
 		if l.Key.App != f.app {
 			continue
@@ -58,7 +57,7 @@ func (f *fixture) byKey(t *testing.T, leases []lease.Lease) map[eureka.Key]lease
 }
 
 func evictionGet(t *testing.T, f *fixture) {
-	for _, want := range []lease.Lease{f.register(t, f.key("lease")), f.evicted(t, f.key("tombstone"), eureka.Down)} {
+	for _, want := range []eureka.Lease{f.register(t, f.key("lease")), f.evicted(t, f.key("tombstone"), eureka.Down)} {
 		got, err := f.Eviction.Get(t.Context(), want.Key)
 		require.NoError(t, err)
 		requireLease(t, want, *got)
@@ -69,8 +68,8 @@ func evictionGet(t *testing.T, f *fixture) {
 }
 
 func scanFindsAll(t *testing.T, f *fixture) {
-	want := map[eureka.Key]lease.Lease{}
-	for i, l := range []lease.Lease{
+	want := map[eureka.Key]eureka.Lease{}
+	for i, l := range []eureka.Lease{
 		f.register(t, f.key("lease")),
 		f.register(t, f.key("overridden"), overridden(eureka.Down)),
 		f.cancelled(t, f.key("cancelled")),
@@ -140,7 +139,7 @@ func evictLease(t *testing.T, f *fixture) {
 		require.NoError(t, f.Eviction.Evict(t.Context(), key, before.Renewed, f.after(9)))
 		got := f.get(t, key)
 		require.Greater(t, got.Version, before.Version)
-		want := lease.Lease{Key: key, Version: got.Version, Overridden: override, Gone: f.after(9)}
+		want := eureka.Lease{Key: key, Version: got.Version, Overridden: override, Gone: f.after(9)}
 		requireLease(t, want, got)
 		requireLease(t, want, f.scanned(t)[key])
 	}
@@ -160,7 +159,7 @@ func evictRenewed(t *testing.T, f *fixture) {
 }
 
 func evictTombstone(t *testing.T, f *fixture) {
-	for _, tombstone := range []lease.Lease{
+	for _, tombstone := range []eureka.Lease{
 		f.cancelled(t, f.key("cancelled")),
 		f.evicted(t, f.key("evicted"), eureka.OutOfService),
 	} {
@@ -188,7 +187,7 @@ func expiry(t *testing.T, f *fixture) {
 		require.WithinDuration(t, want, got, time.Second, fmt.Sprintf("%s: whole seconds, not before it ends", what))
 		require.False(t, got.Before(want.Truncate(time.Second)), what)
 	}
-	l := f.register(t, key, overridden(eureka.Down), func(l *lease.Lease) { l.Duration = 7 * time.Minute })
+	l := f.register(t, key, overridden(eureka.Down), func(l *eureka.Lease) { l.Duration = 7 * time.Minute })
 	expires(l.End().Add(f.TTLGrace), "registered")
 	require.NoError(t, errorOf(f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.after(60_000)})))
 	l = f.get(t, key)

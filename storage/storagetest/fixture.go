@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/registry"
 )
 
@@ -43,8 +42,8 @@ func (f *fixture) after(millis int) time.Time {
 }
 
 // lease returns a usual lease as a registration at f.now writes it.
-func (f *fixture) lease(key eureka.Key) lease.Lease {
-	return lease.Lease{
+func (f *fixture) lease(key eureka.Key) eureka.Lease {
+	return eureka.Lease{
 		Key:        key,
 		Instance:   usualInstance(key, f.now),
 		Status:     eureka.Up,
@@ -61,7 +60,7 @@ func (f *fixture) lease(key eureka.Key) lease.Lease {
 
 // register stores a usual lease, changed by the given functions, and returns
 // it as stored.
-func (f *fixture) register(t *testing.T, key eureka.Key, change ...func(*lease.Lease)) lease.Lease {
+func (f *fixture) register(t *testing.T, key eureka.Key, change ...func(*eureka.Lease)) eureka.Lease {
 	t.Helper()
 	l := f.lease(key)
 	for _, c := range change {
@@ -72,12 +71,12 @@ func (f *fixture) register(t *testing.T, key eureka.Key, change ...func(*lease.L
 }
 
 // overridden is a change for [fixture.register].
-func overridden(s eureka.Status) func(*lease.Lease) {
-	return func(l *lease.Lease) { l.Overridden = s }
+func overridden(s eureka.Status) func(*eureka.Lease) {
+	return func(l *eureka.Lease) { l.Overridden = s }
 }
 
 // cancelled registers and cancels, and returns the tombstone.
-func (f *fixture) cancelled(t *testing.T, key eureka.Key) lease.Lease {
+func (f *fixture) cancelled(t *testing.T, key eureka.Key) eureka.Lease {
 	t.Helper()
 	f.register(t, key)
 	require.NoError(t, f.Registry.Cancel(t.Context(), key, f.after(1)))
@@ -85,14 +84,14 @@ func (f *fixture) cancelled(t *testing.T, key eureka.Key) lease.Lease {
 }
 
 // evicted registers with an override and evicts, and returns the tombstone.
-func (f *fixture) evicted(t *testing.T, key eureka.Key, override eureka.Status) lease.Lease {
+func (f *fixture) evicted(t *testing.T, key eureka.Key, override eureka.Status) eureka.Lease {
 	t.Helper()
 	l := f.register(t, key, overridden(override))
 	require.NoError(t, f.Eviction.Evict(t.Context(), key, l.Renewed, f.after(1)))
 	return f.get(t, key)
 }
 
-func (f *fixture) get(t *testing.T, key eureka.Key) lease.Lease {
+func (f *fixture) get(t *testing.T, key eureka.Key) eureka.Lease {
 	t.Helper()
 	l, err := f.Registry.Get(t.Context(), key)
 	require.NoError(t, err)
@@ -109,20 +108,20 @@ func (f *fixture) requireNone(t *testing.T, key eureka.Key) {
 }
 
 // requireStored demands that the item still is what it was.
-func (f *fixture) requireStored(t *testing.T, want lease.Lease) {
+func (f *fixture) requireStored(t *testing.T, want eureka.Lease) {
 	t.Helper()
 	requireLease(t, want, f.get(t, want.Key))
 }
 
 // requireLease compares leases field for field.
-func requireLease(t *testing.T, want, got lease.Lease) {
+func requireLease(t *testing.T, want, got eureka.Lease) {
 	t.Helper()
 	require.Equal(t, canonicalLease(want), canonicalLease(got))
 }
 
 // requireFailedCondition demands a ConditionFailedError that carries the
 // given state; nil: that there is no item.
-func requireFailedCondition(t *testing.T, err error, want *lease.Lease) {
+func requireFailedCondition(t *testing.T, err error, want *eureka.Lease) {
 	t.Helper()
 	var failed *registry.ConditionFailedError
 	require.ErrorAs(t, err, &failed)

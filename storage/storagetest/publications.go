@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/published"
 )
 
 // publicationTests are the promises of eviction.Publications.
@@ -47,7 +47,7 @@ func nothingPublished(t *testing.T, f *fixture) {
 	require.Nil(t, s)
 	statistics, err := f.Publications.Statistics(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, published.Statistics{}, canonicalStatistics(statistics))
+	require.Equal(t, delta.Statistics{}, canonicalStatistics(statistics))
 	recent, err := f.Publications.Recent(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, recent.Registered)
@@ -57,8 +57,8 @@ func nothingPublished(t *testing.T, f *fixture) {
 func (f *fixture) publishAll(t *testing.T) {
 	t.Helper()
 	require.NoError(t, f.Publications.PutSnapshot(t.Context(), f.snapshot(3, 10)))
-	require.NoError(t, f.Publications.PutStatistics(t.Context(), published.Statistics{Pass: f.now, Leases: 3}))
-	require.NoError(t, f.Publications.PutRecent(t.Context(), published.Recent{Registered: []published.Event{{Time: f.now, Key: f.key("id")}}}))
+	require.NoError(t, f.Publications.PutStatistics(t.Context(), delta.Statistics{Pass: f.now, Leases: 3}))
+	require.NoError(t, f.Publications.PutRecent(t.Context(), delta.Recent{Registered: []delta.Event{{Time: f.now, Key: f.key("id")}}}))
 }
 
 // severalChunks is a number of entries of 1,200 incompressible characters of
@@ -67,11 +67,11 @@ const severalChunks = 600
 
 // snapshot has so many entries, all of one version, with incompressible
 // metadata of so many characters.
-func (f *fixture) snapshot(entries, text int) *published.Snapshot {
-	s := &published.Snapshot{Began: f.now}
+func (f *fixture) snapshot(entries, text int) *delta.Snapshot {
+	s := &delta.Snapshot{Began: f.now}
 	for i := range entries {
 		key := f.key(strconv.Itoa(i))
-		e := published.Entry{Key: key, Version: 1}
+		e := delta.Entry{Key: key, Version: 1}
 		if i%10 != 9 {
 			e.Instance = usualInstance(key, f.now)
 			e.Instance.Metadata = map[string]string{"text": noise(text)}
@@ -81,12 +81,12 @@ func (f *fixture) snapshot(entries, text int) *published.Snapshot {
 	return s
 }
 
-func requireSnapshot(t *testing.T, want, got *published.Snapshot) {
+func requireSnapshot(t *testing.T, want, got *delta.Snapshot) {
 	t.Helper()
 	require.NotNil(t, got)
 	require.Equal(t, canonicalTime(want.Began), canonicalTime(got.Began))
-	byKey := func(s *published.Snapshot) map[eureka.Key]published.Entry {
-		entries := make(map[eureka.Key]published.Entry, len(s.Entries))
+	byKey := func(s *delta.Snapshot) map[eureka.Key]delta.Entry {
+		entries := make(map[eureka.Key]delta.Entry, len(s.Entries))
 		for _, e := range s.Entries {
 			_, again := entries[e.Key]
 			require.False(t, again, "%s was found twice", e.Key)
@@ -97,7 +97,7 @@ func requireSnapshot(t *testing.T, want, got *published.Snapshot) {
 	require.Equal(t, byKey(want), byKey(got))
 }
 
-func (f *fixture) requirePublished(t *testing.T, want *published.Snapshot) {
+func (f *fixture) requirePublished(t *testing.T, want *delta.Snapshot) {
 	t.Helper()
 	got, err := f.Publications.Snapshot(t.Context())
 	require.NoError(t, err)
@@ -105,14 +105,14 @@ func (f *fixture) requirePublished(t *testing.T, want *published.Snapshot) {
 }
 
 func snapshotKeepsFields(t *testing.T, f *fixture) {
-	want := &published.Snapshot{Began: f.now.Add(-time.Second), Entries: []published.Entry{
+	want := &delta.Snapshot{Began: f.now.Add(-time.Second), Entries: []delta.Entry{
 		{Key: f.key("rich"), Version: 1<<53 + 1, Instance: richInstance(f.key("rich"), f.now)},
 		{Key: f.key("poor"), Version: 1, Instance: &eureka.InstanceInfo{HostName: "poor", App: f.app}},
 		{Key: f.key("large"), Version: 2, Instance: &eureka.InstanceInfo{HostName: "large", Metadata: manyMetadata(1000, 200)}},
 		{Key: f.key("tombstone"), Version: 1<<53 + 3},
 	}}
 	for i, id := range oddIDs() {
-		want.Entries = append(want.Entries, published.Entry{Key: f.key(id), Version: int64(i), Instance: usualInstance(f.key(id), f.now)})
+		want.Entries = append(want.Entries, delta.Entry{Key: f.key(id), Version: int64(i), Instance: usualInstance(f.key(id), f.now)})
 	}
 	require.NoError(t, f.Publications.PutSnapshot(t.Context(), want))
 	f.requirePublished(t, want)
@@ -120,7 +120,7 @@ func snapshotKeepsFields(t *testing.T, f *fixture) {
 
 // snapshotEmpty is something else than none.
 func snapshotEmpty(t *testing.T, f *fixture) {
-	want := &published.Snapshot{Began: f.now}
+	want := &delta.Snapshot{Began: f.now}
 	require.NoError(t, f.Publications.PutSnapshot(t.Context(), want))
 	f.requirePublished(t, want)
 }
@@ -151,8 +151,8 @@ func snapshotLarge(t *testing.T, f *fixture) {
 func snapshotReplacedWhileRead(t *testing.T, f *fixture) {
 	const generations, readers = 4, 2
 	base := f.snapshot(severalChunks, 1200)
-	generation := func(n int) *published.Snapshot {
-		s := &published.Snapshot{Began: f.after(n)}
+	generation := func(n int) *delta.Snapshot {
+		s := &delta.Snapshot{Began: f.after(n)}
 		for _, e := range base.Entries[:len(base.Entries)-n] {
 			e.Version = int64(n)
 			s.Entries = append(s.Entries, e)
@@ -207,7 +207,7 @@ func snapshotUnusable(t *testing.T, f *fixture) {
 			}
 			require.NoError(t, f.Publications.PutSnapshot(t.Context(), f.snapshot(severalChunks, 1200)))
 			require.NoError(t, harm(t.Context()))
-			for _, read := range []func(context.Context) (*published.Snapshot, error){f.Publications.Snapshot, f.Source.Snapshot} {
+			for _, read := range []func(context.Context) (*delta.Snapshot, error){f.Publications.Snapshot, f.Source.Snapshot} {
 				s, err := read(t.Context())
 				require.ErrorIs(t, err, eureka.ErrNoSnapshot)
 				require.Nil(t, s)
@@ -220,7 +220,7 @@ func snapshotUnusable(t *testing.T, f *fixture) {
 }
 
 func statisticsKeepFields(t *testing.T, f *fixture) {
-	for _, want := range []published.Statistics{
+	for _, want := range []delta.Statistics{
 		{
 			Pass: f.now, Settled: f.after(-1), Leases: 1_000_001, Expected: 1002, Seen: 1003, Threshold: 1004,
 			SelfPreservation: true, Enabled: true, Evicted: 1005, HashCode: "DOWN_1_UP_14_",
@@ -239,8 +239,8 @@ func statisticsKeepFields(t *testing.T, f *fixture) {
 
 // claim returns the claim of a pass so many seconds from now on, which stays a
 // minute away from others.
-func (f *fixture) claim(seconds int, token string) published.Claim {
-	return published.Claim{Pass: f.now.Add(time.Duration(seconds) * time.Second), Apart: time.Minute, Token: f.app + token}
+func (f *fixture) claim(seconds int, token string) delta.Claim {
+	return delta.Claim{Pass: f.now.Add(time.Duration(seconds) * time.Second), Apart: time.Minute, Token: f.app + token}
 }
 
 // unclaimed moves the fixture's time away from every earlier claim.
@@ -300,7 +300,7 @@ func claimsAtOnce(t *testing.T, f *fixture) {
 
 func claimBesideStatistics(t *testing.T, f *fixture) {
 	f.unclaimed(t)
-	want := published.Statistics{Pass: f.after(-7), Leases: 3, Enabled: true, HashCode: "UP_3_", HeldBack: 2, Held: f.heldKeys()}
+	want := delta.Statistics{Pass: f.after(-7), Leases: 3, Enabled: true, HashCode: "UP_3_", HeldBack: 2, Held: f.heldKeys()}
 	require.NoError(t, f.Publications.PutStatistics(t.Context(), want))
 	require.NoError(t, f.Publications.Claim(t.Context(), f.claim(0, "a")))
 	got, err := f.Publications.Statistics(t.Context())
@@ -316,19 +316,19 @@ func claimBesideStatistics(t *testing.T, f *fixture) {
 	require.NoError(t, f.Publications.Claim(t.Context(), f.claim(1, "b")))
 	got, err = f.Publications.Statistics(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, published.Statistics{}, canonicalStatistics(got), "a claim alone is no statistics")
+	require.Equal(t, delta.Statistics{}, canonicalStatistics(got), "a claim alone is no statistics")
 }
 
 // heldKeys returns as many keys as statistics may name.
 func (f *fixture) heldKeys() []eureka.Key {
-	keys := make([]eureka.Key, published.HeldLimit)
+	keys := make([]eureka.Key, delta.HeldLimit)
 	for i := range keys {
 		keys[i] = f.key(fmt.Sprintf("held-%04d", i))
 	}
 	return keys
 }
 
-func (f *fixture) requireRecent(t *testing.T, want published.Recent) {
+func (f *fixture) requireRecent(t *testing.T, want delta.Recent) {
 	t.Helper()
 	require.NoError(t, f.Publications.PutRecent(t.Context(), want))
 	got, err := f.Publications.Recent(t.Context())
@@ -339,10 +339,10 @@ func (f *fixture) requireRecent(t *testing.T, want published.Recent) {
 }
 
 // events returns so many, newest first, the last two at the same time.
-func (f *fixture) events(n int, id func(i int) string) []published.Event {
-	var events []published.Event
+func (f *fixture) events(n int, id func(i int) string) []delta.Event {
+	var events []delta.Event
 	for i := range n {
-		events = append(events, published.Event{Time: f.after(-min(i, n-2)), Key: f.key(id(i)), What: "overridden, OUT_OF_SERVICE"})
+		events = append(events, delta.Event{Time: f.after(-min(i, n-2)), Key: f.key(id(i)), What: "overridden, OUT_OF_SERVICE"})
 	}
 	return events
 }
@@ -350,23 +350,23 @@ func (f *fixture) events(n int, id func(i int) string) []published.Event {
 func recentKeepsOrder(t *testing.T, f *fixture) {
 	ids := oddIDs()
 	odd := f.events(len(ids), func(i int) string { return ids[i] })
-	f.requireRecent(t, published.Recent{Registered: odd, Cancelled: odd[:3]})
-	f.requireRecent(t, published.Recent{Cancelled: odd[3:]})
-	f.requireRecent(t, published.Recent{Registered: odd[3:]})
+	f.requireRecent(t, delta.Recent{Registered: odd, Cancelled: odd[:3]})
+	f.requireRecent(t, delta.Recent{Cancelled: odd[3:]})
+	f.requireRecent(t, delta.Recent{Registered: odd[3:]})
 	// One instance may appear more than once.
 	again := f.events(5, func(int) string { return "again" })
-	f.requireRecent(t, published.Recent{Registered: again, Cancelled: again, Changed: again})
-	f.requireRecent(t, published.Recent{})
+	f.requireRecent(t, delta.Recent{Registered: again, Cancelled: again, Changed: again})
+	f.requireRecent(t, delta.Recent{})
 }
 
 // recentLarge is as much as there can be: full lists of the longest ids.
 func recentLarge(t *testing.T, f *fixture) {
 	for _, length := range []int{60, 1024} {
 		id := func(i int) string { return noise(length-8) + "-" + strings.Repeat("0", 3) + strconv.Itoa(1000+i%9000) }
-		f.requireRecent(t, published.Recent{
-			Registered: f.events(published.RecentLimit, id),
-			Cancelled:  f.events(published.RecentLimit, id),
-			Changed:    f.events(published.RecentLimit, id),
+		f.requireRecent(t, delta.Recent{
+			Registered: f.events(delta.RecentLimit, id),
+			Cancelled:  f.events(delta.RecentLimit, id),
+			Changed:    f.events(delta.RecentLimit, id),
 		})
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/registry"
 )
 
@@ -40,7 +39,7 @@ func getTombstone(t *testing.T, f *fixture) {
 
 func readsAreCopies(t *testing.T, f *fixture) {
 	want := f.register(t, f.key("id"))
-	change := func(l *lease.Lease) { l.Status, l.Version, l.Renewed = eureka.Down, 1, f.after(-1) }
+	change := func(l *eureka.Lease) { l.Status, l.Version, l.Renewed = eureka.Down, 1, f.after(-1) }
 	got, err := f.Registry.Get(t.Context(), want.Key)
 	require.NoError(t, err)
 	change(got)
@@ -88,7 +87,7 @@ func oddKeys(t *testing.T, f *fixture) {
 	for i, id := range oddIDs() {
 		key := f.key(id)
 		keys = append(keys, key)
-		f.register(t, key, func(l *lease.Lease) { l.Instance.CountryID = i })
+		f.register(t, key, func(l *eureka.Lease) { l.Instance.CountryID = i })
 	}
 	for i, key := range keys {
 		l := f.get(t, key)
@@ -109,7 +108,7 @@ func oddKeys(t *testing.T, f *fixture) {
 
 func timesToTheMillisecond(t *testing.T, f *fixture) {
 	key, rest := f.key("id"), 987*time.Microsecond
-	l := f.register(t, key, func(l *lease.Lease) {
+	l := f.register(t, key, func(l *eureka.Lease) {
 		l.Dirty = l.Dirty.Add(rest)
 		l.Renewed = l.Renewed.Add(rest)
 		l.Instance.LastDirty = l.Instance.LastDirty.Add(rest)

@@ -6,7 +6,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 )
 
 func cancelTests() []test {
@@ -23,7 +22,7 @@ func cancelLease(t *testing.T, f *fixture) {
 		require.NoError(t, f.Registry.Cancel(t.Context(), key, f.after(9)))
 		got := f.get(t, key)
 		require.Greater(t, got.Version, before.Version)
-		want := lease.Lease{Key: key, Version: got.Version, Gone: f.after(9)}
+		want := eureka.Lease{Key: key, Version: got.Version, Gone: f.after(9)}
 		requireLease(t, want, got)
 		requireLease(t, want, f.scanned(t)[key])
 	}
@@ -31,7 +30,7 @@ func cancelLease(t *testing.T, f *fixture) {
 
 // cancelTombstone leaves even the override that an eviction kept.
 func cancelTombstone(t *testing.T, f *fixture) {
-	for _, tombstone := range []lease.Lease{
+	for _, tombstone := range []eureka.Lease{
 		f.cancelled(t, f.key("cancelled")),
 		f.evicted(t, f.key("evicted"), eureka.OutOfService),
 	} {

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/registry"
 )
 
@@ -32,7 +31,7 @@ func registerTests() []test {
 
 func registerRich(t *testing.T, f *fixture) {
 	key := f.key("rich: ä/#%")
-	want := lease.Lease{
+	want := eureka.Lease{
 		Key:        key,
 		Instance:   richInstance(key, f.now),
 		Status:     eureka.Down,
@@ -57,7 +56,7 @@ func registerRich(t *testing.T, f *fixture) {
 // lease needs.
 func registerPoor(t *testing.T, f *fixture) {
 	key := f.key("poor.example.org")
-	want := lease.Lease{
+	want := eureka.Lease{
 		Key:      key,
 		Instance: &eureka.InstanceInfo{HostName: key.ID, App: key.App, Status: eureka.Up},
 		Status:   eureka.Up,
@@ -76,7 +75,7 @@ func registerPoor(t *testing.T, f *fixture) {
 func registerLarge(t *testing.T, f *fixture) {
 	key := f.key("large")
 	metadata := manyMetadata(1000, 200)
-	got := f.register(t, key, func(l *lease.Lease) { l.Instance.Metadata = metadata })
+	got := f.register(t, key, func(l *eureka.Lease) { l.Instance.Metadata = metadata })
 	assert.Equal(t, metadata, got.Instance.Metadata)
 	assert.Equal(t, metadata, f.scanned(t)[key].Instance.Metadata)
 }
@@ -85,7 +84,7 @@ func registerStatuses(t *testing.T, f *fixture) {
 	for _, own := range []eureka.Status{eureka.Up, eureka.Down, eureka.Starting, eureka.OutOfService, eureka.Unknown} {
 		for _, action := range []eureka.ActionType{eureka.Added, eureka.Modified} {
 			key := f.key(fmt.Sprint(own, action))
-			got := f.register(t, key, func(l *lease.Lease) {
+			got := f.register(t, key, func(l *eureka.Lease) {
 				l.Status, l.Overridden, l.Action = own, eureka.Down, action
 				l.Instance.Status, l.Instance.Action = own, action
 			})
@@ -102,7 +101,7 @@ func registerStatuses(t *testing.T, f *fixture) {
 func registerReplaces(t *testing.T, f *fixture) {
 	for _, before := range []string{"lease", "tombstone"} {
 		key := f.key(before)
-		f.register(t, key, func(l *lease.Lease) { l.Instance = richInstance(key, f.now); l.ServiceUp = time.Time{} })
+		f.register(t, key, func(l *eureka.Lease) { l.Instance = richInstance(key, f.now); l.ServiceUp = time.Time{} })
 		if before == "tombstone" {
 			require.NoError(t, f.Registry.Cancel(t.Context(), key, f.after(1)))
 		}
@@ -133,7 +132,7 @@ func registerDirty(t *testing.T, f *fixture) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			key := f.key(name)
-			before := f.register(t, key, func(l *lease.Lease) { l.Dirty = c.stored })
+			before := f.register(t, key, func(l *eureka.Lease) { l.Dirty = c.stored })
 			again := f.lease(key)
 			again.Dirty, again.Status = c.given, eureka.Down
 			err := f.Registry.Register(t.Context(), registry.Registration{Lease: again})
@@ -150,11 +149,11 @@ func registerDirty(t *testing.T, f *fixture) {
 }
 
 func registerOverTombstone(t *testing.T, f *fixture) {
-	for name, tombstone := range map[string]lease.Lease{
+	for name, tombstone := range map[string]eureka.Lease{
 		"cancelled": f.cancelled(t, f.key("cancelled")),
 		"evicted":   f.evicted(t, f.key("evicted"), ""),
 	} {
-		got := f.register(t, tombstone.Key, func(l *lease.Lease) { l.Dirty = f.after(-1000) })
+		got := f.register(t, tombstone.Key, func(l *eureka.Lease) { l.Dirty = f.after(-1000) })
 		assert.False(t, got.Tombstone(), name)
 		assert.True(t, got.Gone.IsZero(), name)
 		assert.Greater(t, got.Version, tombstone.Version, name)
@@ -164,29 +163,29 @@ func registerOverTombstone(t *testing.T, f *fixture) {
 // registerOverride tries each override against each state of the item.
 func registerOverride(t *testing.T, f *fixture) {
 	held := map[string]struct {
-		make     func(t *testing.T, key eureka.Key) *lease.Lease
+		make     func(t *testing.T, key eureka.Key) *eureka.Lease
 		override eureka.Status
 	}{
-		"no item": {make: func(*testing.T, eureka.Key) *lease.Lease { return nil }},
-		"lease without": {make: func(t *testing.T, key eureka.Key) *lease.Lease {
+		"no item": {make: func(*testing.T, eureka.Key) *eureka.Lease { return nil }},
+		"lease without": {make: func(t *testing.T, key eureka.Key) *eureka.Lease {
 			l := f.register(t, key)
 			return &l
 		}},
-		"lease with": {override: eureka.OutOfService, make: func(t *testing.T, key eureka.Key) *lease.Lease {
+		"lease with": {override: eureka.OutOfService, make: func(t *testing.T, key eureka.Key) *eureka.Lease {
 			l := f.register(t, key, overridden(eureka.OutOfService))
 			return &l
 		}},
-		"cancelled": {make: func(t *testing.T, key eureka.Key) *lease.Lease {
+		"cancelled": {make: func(t *testing.T, key eureka.Key) *eureka.Lease {
 			l := f.register(t, key, overridden(eureka.OutOfService))
 			require.NoError(t, f.Registry.Cancel(t.Context(), key, f.after(1)))
 			l = f.get(t, key)
 			return &l
 		}},
-		"evicted without": {make: func(t *testing.T, key eureka.Key) *lease.Lease {
+		"evicted without": {make: func(t *testing.T, key eureka.Key) *eureka.Lease {
 			l := f.evicted(t, key, "")
 			return &l
 		}},
-		"evicted with": {override: eureka.OutOfService, make: func(t *testing.T, key eureka.Key) *lease.Lease {
+		"evicted with": {override: eureka.OutOfService, make: func(t *testing.T, key eureka.Key) *eureka.Lease {
 			l := f.evicted(t, key, eureka.OutOfService)
 			return &l
 		}},
@@ -242,14 +241,14 @@ func registerVersions(t *testing.T, f *fixture) {
 		require.Greater(t, got, version, what)
 		version = got
 	}
-	f.register(t, key, func(l *lease.Lease) { l.Version = 1 << 60 })
+	f.register(t, key, func(l *eureka.Lease) { l.Version = 1 << 60 })
 	rises("a new item's version is at least its time")
 	require.Less(t, version, int64(1<<60), "the version given is not taken")
-	f.register(t, key, func(l *lease.Lease) { l.Updated, l.Dirty = f.after(-60_000), f.after(1) })
+	f.register(t, key, func(l *eureka.Lease) { l.Updated, l.Dirty = f.after(-60_000), f.after(1) })
 	rises("registered again by a clock that is late")
 	require.NoError(t, f.Registry.Cancel(t.Context(), key, f.after(-120_000)))
 	rises("cancelled")
-	f.register(t, key, func(l *lease.Lease) { l.Updated = f.after(-60_000) })
+	f.register(t, key, func(l *eureka.Lease) { l.Updated = f.after(-60_000) })
 	rises("registered over a tombstone")
 	require.NoError(t, f.Eviction.Evict(t.Context(), key, f.now, f.after(1)))
 	rises("evicted")
@@ -271,11 +270,11 @@ func registerServiceUp(t *testing.T, f *fixture) {
 		"a tombstone's is forgotten": {stored: first, cancel: true},
 	} {
 		key := f.key(name)
-		f.register(t, key, func(l *lease.Lease) { l.ServiceUp = c.stored })
+		f.register(t, key, func(l *eureka.Lease) { l.ServiceUp = c.stored })
 		if c.cancel {
 			require.NoError(t, f.Registry.Cancel(t.Context(), key, f.after(3)))
 		}
-		got := f.register(t, key, func(l *lease.Lease) { l.ServiceUp = c.given })
+		got := f.register(t, key, func(l *eureka.Lease) { l.ServiceUp = c.given })
 		assert.Equal(t, canonicalTime(c.want), canonicalTime(got.ServiceUp), name)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/registry"
 )
 
@@ -25,7 +24,7 @@ func renewTests() []test {
 
 func renewChangesNothingElse(t *testing.T, f *fixture) {
 	key := f.key("id")
-	want := f.register(t, key, overridden(eureka.OutOfService), func(l *lease.Lease) {
+	want := f.register(t, key, overridden(eureka.OutOfService), func(l *eureka.Lease) {
 		l.Instance, l.Action, l.Registered = richInstance(key, f.now), eureka.Modified, f.after(-1)
 	})
 	for i, r := range []registry.Renewal{
@@ -60,7 +59,7 @@ func renewDirty(t *testing.T, f *fixture) {
 			}
 			t.Run(name+suffix, func(t *testing.T) {
 				key := f.key(name + suffix)
-				before := f.register(t, key, func(l *lease.Lease) { l.Dirty = c.stored })
+				before := f.register(t, key, func(l *eureka.Lease) { l.Dirty = c.stored })
 				err := errorOf(f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.after(5), Dirty: c.given, Exact: exact}))
 				f.requireRenewal(t, before, exact, ok, err)
 			})
@@ -71,13 +70,13 @@ func renewDirty(t *testing.T, f *fixture) {
 func renewUnknown(t *testing.T, f *fixture) {
 	for name, exact := range map[string]bool{"client": false, "peer": true} {
 		key := f.key(name)
-		before := f.register(t, key, func(l *lease.Lease) { l.Status = eureka.Unknown })
+		before := f.register(t, key, func(l *eureka.Lease) { l.Status = eureka.Unknown })
 		err := errorOf(f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.after(5), Dirty: f.now, Exact: exact}))
 		f.requireRenewal(t, before, exact, false, err)
 	}
 	for _, s := range []eureka.Status{eureka.Up, eureka.Down, eureka.Starting, eureka.OutOfService} {
 		key := f.key(string(s))
-		before := f.register(t, key, func(l *lease.Lease) { l.Status, l.Instance.Status = s, eureka.Unknown })
+		before := f.register(t, key, func(l *eureka.Lease) { l.Status, l.Instance.Status = s, eureka.Unknown })
 		err := errorOf(f.Registry.Renew(t.Context(), registry.Renewal{Key: key, Now: f.after(5), Dirty: f.now}))
 		f.requireRenewal(t, before, false, true, err)
 	}
@@ -109,7 +108,7 @@ func renewQuiet(t *testing.T, f *fixture) {
 		"a client that is older": {Dirty: f.after(-1)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			want := f.register(t, f.key(name), func(l *lease.Lease) { l.Duration = 47 * time.Second })
+			want := f.register(t, f.key(name), func(l *eureka.Lease) { l.Duration = 47 * time.Second })
 			r.Key = want.Key
 			if r.Now.IsZero() {
 				r.Now = f.after(1000)
@@ -137,7 +136,7 @@ func renewQuiet(t *testing.T, f *fixture) {
 // it; an update never touches it.
 func quietStays(t *testing.T, f *fixture) {
 	key := f.key("id")
-	quiet := func(d time.Duration) func(*lease.Lease) { return func(l *lease.Lease) { l.Quiet = d } }
+	quiet := func(d time.Duration) func(*eureka.Lease) { return func(l *eureka.Lease) { l.Quiet = d } }
 	requireQuiet := func(want time.Duration, after string) {
 		t.Helper()
 		require.Equal(t, want, f.get(t, key).Quiet, after)
@@ -171,7 +170,7 @@ func quietStays(t *testing.T, f *fixture) {
 
 // requireRenewal judges a renewal at f.after(5). Without exact the error need
 // not carry what was found, but nothing else instead of it either.
-func (f *fixture) requireRenewal(t *testing.T, before lease.Lease, exact, ok bool, err error) {
+func (f *fixture) requireRenewal(t *testing.T, before eureka.Lease, exact, ok bool, err error) {
 	t.Helper()
 	if ok {
 		require.NoError(t, err)

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
 	"github.com/eurekaless/registry/core/registry"
 )
 
@@ -28,7 +27,7 @@ func updateFields(t *testing.T, f *fixture) {
 		"instance replaced": richInstance(f.key("instance replaced"), f.now),
 	} {
 		key := f.key(name)
-		want := f.register(t, key, func(l *lease.Lease) {
+		want := f.register(t, key, func(l *eureka.Lease) {
 			l.Interval, l.Duration, l.Registered, l.Renewed = 5*time.Second, 15*time.Second, f.after(-2), f.after(-1)
 		})
 		u := registry.Update{
@@ -104,7 +103,7 @@ func updateAndRenewals(t *testing.T, f *fixture) {
 }
 
 func updateTombstone(t *testing.T, f *fixture) {
-	for _, tombstone := range []lease.Lease{
+	for _, tombstone := range []eureka.Lease{
 		f.cancelled(t, f.key("cancelled")),
 		f.evicted(t, f.key("evicted"), eureka.OutOfService),
 	} {

@@ -8,12 +8,10 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/lease"
-	"github.com/eurekaless/registry/core/published"
 	"github.com/eurekaless/registry/core/registry"
 )
 
-// sourceTests are the promises of readcache.Source.
+// sourceTests are the promises of view.Source.
 func sourceTests() []test {
 	return []test{
 		{"Scan finds what the registry wrote", sourceScan},
@@ -25,7 +23,7 @@ func sourceTests() []test {
 }
 
 func sourceScan(t *testing.T, f *fixture) {
-	rich := f.register(t, f.key("rich"), func(l *lease.Lease) { l.Instance = richInstance(l.Key, f.now) })
+	rich := f.register(t, f.key("rich"), func(l *eureka.Lease) { l.Instance = richInstance(l.Key, f.now) })
 	tombstone := f.evicted(t, f.key("tombstone"), eureka.OutOfService)
 	leases, err := f.Source.Scan(t.Context())
 	require.NoError(t, err)
@@ -81,7 +79,7 @@ func sourceNoSnapshot(t *testing.T, f *fixture) {
 
 // everyCall returns one call of each method of each role, by its name. The
 // lease is a live one.
-func (f *fixture) everyCall(l lease.Lease) map[string]func(ctx context.Context) error {
+func (f *fixture) everyCall(l eureka.Lease) map[string]func(ctx context.Context) error {
 	u := registry.Update{Key: l.Key, IfVersion: l.Version, Status: l.Status, Action: l.Action, Updated: f.now}
 	return map[string]func(ctx context.Context) error{
 		"Get":      func(ctx context.Context) error { _, err := f.Registry.Get(ctx, l.Key); return err },
@@ -99,10 +97,10 @@ func (f *fixture) everyCall(l lease.Lease) map[string]func(ctx context.Context) 
 		"Snapshot":       func(ctx context.Context) error { _, err := f.Publications.Snapshot(ctx); return err },
 		"PutSnapshot":    func(ctx context.Context) error { return f.Publications.PutSnapshot(ctx, f.snapshot(1, 1)) },
 		"Statistics":     func(ctx context.Context) error { _, err := f.Publications.Statistics(ctx); return err },
-		"PutStatistics":  func(ctx context.Context) error { return f.Publications.PutStatistics(ctx, published.Statistics{}) },
+		"PutStatistics":  func(ctx context.Context) error { return f.Publications.PutStatistics(ctx, delta.Statistics{}) },
 		"Claim":          func(ctx context.Context) error { return f.Publications.Claim(ctx, f.claim(0, "ended")) },
 		"Recent":         func(ctx context.Context) error { _, err := f.Publications.Recent(ctx); return err },
-		"PutRecent":      func(ctx context.Context) error { return f.Publications.PutRecent(ctx, published.Recent{}) },
+		"PutRecent":      func(ctx context.Context) error { return f.Publications.PutRecent(ctx, delta.Recent{}) },
 		"eviction's Get": func(ctx context.Context) error { _, err := f.Eviction.Get(ctx, l.Key); return err },
 		"source's Snapshot": func(ctx context.Context) error {
 			_, err := f.Source.Snapshot(ctx)

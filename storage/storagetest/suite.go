@@ -1,6 +1,6 @@
 // Package storagetest is the conformance suite that every storage driver
 // passes: each promise of the contracts in core/registry, core/eviction,
-// core/delta and core/readcache is a test here. A driver's own test opens the
+// core/delta and core/view is a test here. A driver's own test opens the
 // driver and calls [Run]. [Checker], [DiffLeases] and [DiffReaders] serve tests
 // of the whole system.
 package storagetest
@@ -12,8 +12,8 @@ import (
 
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/core/eviction"
-	"github.com/eurekaless/registry/core/readcache"
 	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/core/view"
 	"github.com/eurekaless/registry/storage"
 )
 
@@ -25,7 +25,7 @@ type Driver struct {
 	Eviction     eviction.Store
 	Deltas       eviction.Deltas
 	Publications eviction.Publications
-	Source       readcache.Source
+	Source       view.Source
 
 	// TTLGrace and OverrideKept are the driver's settings; they matter only
 	// with Inspect.Expiry.
@@ -76,7 +76,7 @@ func Run(t *testing.T, open func(t *testing.T) Driver) {
 		{name: "eviction.Store", tests: evictionTests()},
 		{name: "delta.Sink and Deltas", tests: deltaTests()},
 		{name: "eviction.Publications", tests: publicationTests(), alone: true},
-		{name: "readcache.Source", tests: sourceTests(), alone: true},
+		{name: "view.Source", tests: sourceTests(), alone: true},
 		{name: "eviction.Store at size", tests: sizeTests(), alone: true},
 	} {
 		t.Run(role.name, func(t *testing.T) {

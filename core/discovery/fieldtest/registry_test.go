@@ -15,8 +15,8 @@ import (
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eviction"
 	"github.com/eurekaless/registry/core/httpapi"
-	"github.com/eurekaless/registry/core/readcache"
 	"github.com/eurekaless/registry/core/registry"
+	"github.com/eurekaless/registry/core/view"
 	"github.com/eurekaless/registry/storage/memory"
 )
 
@@ -68,7 +68,7 @@ func (r *inProcess) restart(lose bool) {
 	logger := slog.New(slog.NewTextHandler(r.t.Output(), &slog.HandlerOptions{Level: slog.LevelWarn}))
 	r.handler = httpapi.New(httpapi.Config{
 		Registry:     registry.New(registry.Config{Store: r.store}),
-		Cache:        readcache.New(readcache.Config{Source: r.store, Logger: logger}),
+		Cache:        view.New(view.Config{Source: r.store, Logger: logger}),
 		Publications: r.store,
 		Logger:       logger,
 	})

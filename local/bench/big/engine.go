@@ -20,7 +20,7 @@ import (
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/functions/boot"
 	"github.com/eurekaless/registry/functions/handlers"
-	"github.com/eurekaless/registry/local/pump"
+	"github.com/eurekaless/registry/local/eventsource"
 	"github.com/eurekaless/registry/storage"
 	"github.com/eurekaless/registry/storage/dynamodb"
 	"github.com/eurekaless/registry/storage/memory"
@@ -198,7 +198,7 @@ func ignoreExit(err error) error {
 // followStream polls the lease table's stream, with the template's filters and
 // the stream function's handler.
 func followStream(ctx context.Context, where dynamodb.ClientConfig, parts *boot.Parts) error {
-	p, err := pump.New(pump.Config{
+	p, err := eventsource.New(eventsource.Config{
 		Table:   parts.Config.LeaseTable,
 		Tables:  dynamodb.ClientFrom(local, where),
 		Streams: dynamodbstreams.NewFromConfig(local, func(s *dynamodbstreams.Options) { s.BaseEndpoint = &where.Endpoint }),

@@ -17,7 +17,7 @@ import (
 	"github.com/eurekaless/registry/core/eureka"
 	"github.com/eurekaless/registry/functions/boot"
 	"github.com/eurekaless/registry/local/bench/process"
-	"github.com/eurekaless/registry/local/pump"
+	"github.com/eurekaless/registry/local/eventsource"
 	"github.com/eurekaless/registry/storage"
 	"github.com/eurekaless/registry/storage/dynamodb"
 )
@@ -72,7 +72,7 @@ func (h *held) background(ctx context.Context, parts *boot.Parts) error {
 	work, ctx := errgroup.WithContext(ctx)
 	work.Go(func() error { return h.engine.follow(ctx, &counted) })
 	work.Go(func() error {
-		pump.Schedule(ctx, counted.Config.EvictionInterval, counted.Log, evict.Handle)
+		eventsource.Schedule(ctx, counted.Config.EvictionInterval, counted.Log, evict.Handle)
 		return nil
 	})
 	return work.Wait()

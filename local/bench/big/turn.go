@@ -16,8 +16,7 @@ import (
 
 	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/eureka"
-	"github.com/eurekaless/registry/core/published"
-	"github.com/eurekaless/registry/core/readcache"
+	"github.com/eurekaless/registry/core/view"
 	"github.com/eurekaless/registry/functions/boot"
 	"github.com/eurekaless/registry/local/bench/process"
 	"github.com/eurekaless/registry/storage"
@@ -29,7 +28,7 @@ type turning struct {
 	o      options
 	out    io.Writer
 	tables storage.Tables
-	caches []*readcache.Cache
+	caches []*view.Cache
 
 	mu    sync.Mutex
 	turns []turn
@@ -39,7 +38,7 @@ type turning struct {
 
 // turn is one turn of one container.
 type turn struct {
-	readcache.Turn
+	view.Refresh
 	ended time.Time
 }
 
@@ -57,7 +56,7 @@ func turnOver(ctx context.Context, o options, e *engine, out io.Writer) error {
 		return err
 	}
 	fmt.Fprintf(out, "%d containers of %d instances\n", o.turning, o.instances)
-	snapshot := &published.Snapshot{Began: time.Now().Add(-time.Minute), Entries: entries(o.instances, time.Now().Add(-time.Hour))}
+	snapshot := &delta.Snapshot{Began: time.Now().Add(-time.Minute), Entries: entries(o.instances, time.Now().Add(-time.Hour))}
 	if err := t.tables.PutSnapshot(ctx, snapshot); err != nil {
 		return err
 	}
@@ -78,12 +77,12 @@ func turnOver(ctx context.Context, o options, e *engine, out io.Writer) error {
 }
 
 // load makes the containers, and lets each load.
-func (t *turning) load(ctx context.Context, cfg boot.Config, from readcache.Source) error {
+func (t *turning) load(ctx context.Context, cfg boot.Config, from view.Source) error {
 	source := &sharedSnapshot{Source: from}
 	for range t.o.turning {
-		c := readcache.New(readcache.Config{
+		c := view.New(view.Config{
 			Source: source, Interval: cfg.CacheRefresh, Retention: cfg.DeltaRetention,
-			OnTurn: t.note, Logger: slog.New(slog.DiscardHandler),
+			OnRefresh: t.note, Logger: slog.New(slog.DiscardHandler),
 		})
 		if _, err := c.View(ctx); err != nil {
 			return err
@@ -102,26 +101,26 @@ func (t *turning) load(ctx context.Context, cfg boot.Config, from readcache.Sour
 // would not fit into one machine. Each container's view of them is its own, and
 // so is what it reads of the deltas.
 type sharedSnapshot struct {
-	readcache.Source
+	view.Source
 	once     sync.Once
-	snapshot *published.Snapshot
+	snapshot *delta.Snapshot
 	err      error
 }
 
-// Snapshot implements [readcache.Source].
-func (s *sharedSnapshot) Snapshot(ctx context.Context) (*published.Snapshot, error) {
+// Snapshot implements [view.Source].
+func (s *sharedSnapshot) Snapshot(ctx context.Context) (*delta.Snapshot, error) {
 	s.once.Do(func() {
 		if s.snapshot, s.err = s.Source.Snapshot(ctx); s.err != nil {
 			return
 		}
 		for i, e := range s.snapshot.Entries {
-			s.snapshot.Entries[i].Instance = readcache.Settled(e.Instance)
+			s.snapshot.Entries[i].Instance = view.Settled(e.Instance)
 		}
 	})
 	if s.err != nil {
 		return nil, s.err
 	}
-	return &published.Snapshot{Began: s.snapshot.Began, Entries: slices.Clone(s.snapshot.Entries)}, nil
+	return &delta.Snapshot{Began: s.snapshot.Began, Entries: slices.Clone(s.snapshot.Entries)}, nil
 }
 
 // bill adds up what the containers read.
@@ -133,7 +132,7 @@ func (t *turning) bill(_ context.Context, u dynamodb.Usage) {
 }
 
 // note takes a turn.
-func (t *turning) note(_ context.Context, made readcache.Turn) {
+func (t *turning) note(_ context.Context, made view.Refresh) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.turns = append(t.turns, turn{made, time.Now()})
@@ -171,7 +170,7 @@ func (t *turning) run(ctx context.Context) error {
 }
 
 // serve asks a container twenty times a second, as its clients would.
-func serve(ctx context.Context, c *readcache.Cache) error {
+func serve(ctx context.Context, c *view.Cache) error {
 	for sleep(ctx, 50*time.Millisecond) {
 		if _, err := c.View(ctx); err != nil && ctx.Err() == nil {
 			return err
@@ -214,11 +213,11 @@ func (t *turning) tell(boundary time.Time) error {
 }
 
 // entries is the registry as a snapshot holds it.
-func entries(instances int, began time.Time) []published.Entry {
-	out := make([]published.Entry, instances)
+func entries(instances int, began time.Time) []delta.Entry {
+	out := make([]delta.Entry, instances)
 	for n := range out {
 		i := instance(n, eureka.Up, began)
-		out[n] = published.Entry{Key: i.Key(), Version: 1, Instance: i}
+		out[n] = delta.Entry{Key: i.Key(), Version: 1, Instance: i}
 	}
 	return out
 }
