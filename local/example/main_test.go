@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/eurekaless/registry/core/delta"
 	"github.com/eurekaless/registry/core/httpapi"
 	"github.com/eurekaless/registry/core/registry"
 	"github.com/eurekaless/registry/core/view"
@@ -43,6 +44,14 @@ func (o *output) String() string {
 func TestServicesFindEachOther(t *testing.T) {
 	defer goleak.VerifyNone(t)
 	store := memory.New(memory.Config{})
+	store.Subscribe(func(r memory.Record) { // without rows, deltas would lack who registers after the first fetch
+		row, ok := delta.Project(r.Image)
+		if !ok {
+			return
+		}
+		row.Written = time.Now()
+		assert.NoError(t, store.Put(context.Background(), []delta.Row{row}))
+	})
 	server := httptest.NewServer(httpapi.New(httpapi.Config{
 		Registry: registry.New(registry.Config{Store: store}), Cache: view.New(view.Config{Source: store}),
 	}))
